@@ -38,6 +38,7 @@ const CONTENTS = {
   client:
     /^src\/(client|options|runtime|version|app\/[^/]+|events\/[^/]+)\.ts$|^\.\.\/(core|protocol\/src\/(execution|index|limits)\.ts)|(^|\/)node_modules\/ms\//,
   connect: /^src\/connect\.ts$/,
+  isolate: /^src\/(isolate|runtime|steps\/(isolated|step-signal))\.ts$|^\.\.\/core|(^|\/)node_modules\/ms\//,
   testing:
     /^src\/(testing|function-test\/[^/]+)\.ts$|^\.\.\/(core|engine|protocol|store)\/|(^|\/)node_modules\/(ms|ulid)\//,
   sdk: /^(?!\.\.\/(engine|store)\/|src\/function-test\/)/,
@@ -90,6 +91,7 @@ export default defineConfig({
     index: "src/index.ts",
     client: "src/client.ts",
     connect: "src/connect.ts",
+    isolate: "src/isolate.ts",
     testing: "src/testing.ts",
     sdk: "src/sdk.ts",
   },
@@ -99,6 +101,7 @@ export default defineConfig({
       index: "src/index.ts",
       client: "src/client.ts",
       connect: "src/connect.ts",
+      isolate: "src/isolate.ts",
       testing: "src/testing.ts",
     },
   },

@@ -9,7 +9,7 @@ export const kinds: Kinds = {
     "test/connection/{handshake,heartbeats,hung-thread,link,listeners,messages-per-run,node-http,replies,requests,stall,suspended}.test.ts",
     "test/connection/{stall-parts,thread-death,thread-moments}.test.ts",
     "test/execution/hostile.test.ts",
-    "test/isolation/pool.test.ts",
+    "test/isolation/{function-test,isolated-step,pool}.test.ts",
   ],
   slow: ["test/connection/thread-moments.test.ts"],
 };

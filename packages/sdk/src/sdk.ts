@@ -6,6 +6,7 @@
 export { HoldfastError } from "@holdfast/core";
 export { Holdfast } from "./app/holdfast.ts";
 export { connect } from "./connection/main/connect.ts";
+export { createIsolation } from "./connection/main/create-isolation.ts";
 export { eventType, staticSchema } from "./events/event-types.ts";
 export { cron } from "./events/triggers.ts";
 export { currentExecution } from "./execution/current.ts";

@@ -145,7 +145,7 @@ function showSizes(all) {
   const tarballs = all.map(({ name, tarball }) => cell(`${name}, tarball`, "compressed", statSync(tarball).size));
   const scripts = all.flatMap(({ name }) => {
     const dist = join(temp, "unpacked", name, "dist");
-    return ["index.js", "sdk.js", "client.js", "testing.js", "connect-thread.cjs"].flatMap((file) => {
+    return ["index.js", "sdk.js", "client.js", "isolate.js", "testing.js", "connect-thread.cjs"].flatMap((file) => {
       if (!existsSync(join(dist, file))) return [];
       const text = readFileSync(join(dist, file));
       const row = `${name}, ${file}`;

@@ -18,6 +18,7 @@ const sources: Record<string, string> = {
   "@holdfast/testing": "packages/testing/src/index.ts",
   "@holdfast/testing/functions": "packages/testing/src/functions.ts",
   "@holdfast/gateway": "gateway-mock/src/index.ts",
+  "holdfast/isolate": "packages/sdk/src/isolate.ts",
   "holdfast/connect": "packages/sdk/src/connect.ts",
   "holdfast/testing": "packages/sdk/src/testing.ts",
   holdfast: "packages/sdk/src/index.ts",

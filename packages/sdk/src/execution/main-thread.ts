@@ -16,6 +16,7 @@ import type { CancelSignal } from "./abort.ts";
 import { currentSignal, publishCurrentExecution } from "./current.ts";
 import type { ExecutionRequest, ExecutionResult, ExecutionStrategy } from "./execution.ts";
 import { inTurn, type Turns, UNLIMITED_TURNS } from "./fair-turns.ts";
+import type { IsolatedBodies } from "./isolated-body.ts";
 import { Pass, type PassHandler } from "./pass.ts";
 import { type PassInput, readPassInput } from "./pass-input.ts";
 import type { Intercept } from "./pass-options.ts";
@@ -28,6 +29,8 @@ export interface MainThreadDeps {
   readonly intercept?: Intercept;
   /** Who starts when; default: everyone at once. */
   readonly turns?: Turns;
+  /** Where marked bodies of steps run; default: in this thread. */
+  readonly isolation?: IsolatedBodies;
 }
 
 /** What a reply says its version is when the request's could not be read. */
@@ -36,7 +39,12 @@ const FALLBACK_VERSION = 2;
 /** Runs handlers where they were defined: on the thread that called `connect`. */
 export function createMainThreadStrategy(registry: Registry, deps: MainThreadDeps = {}): ExecutionStrategy {
   const { intercept, turns = UNLIMITED_TURNS } = deps;
-  const ports = { clock: deps.clock ?? systemClock, timers: deps.timers ?? systemTimers, turns };
+  const ports = {
+    clock: deps.clock ?? systemClock,
+    timers: deps.timers ?? systemTimers,
+    turns,
+    isolation: deps.isolation,
+  };
   publishCurrentExecution();
   provideStepSignal(currentSignal);
   const execute: ExecutionStrategy["execute"] = async (request, port, signal) => {

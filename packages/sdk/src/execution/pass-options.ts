@@ -5,12 +5,15 @@ import type { StepCall } from "../steps/step-call.ts";
 import type { CancelSignal } from "./abort.ts";
 import type { CheckpointPort, ExecutionRequest } from "./execution.ts";
 import type { Turns } from "./fair-turns.ts";
+import type { IsolatedBodies } from "./isolated-body.ts";
 import type { PassInput } from "./pass-input.ts";
 
 export interface PassPorts {
   readonly clock: Clock;
   readonly timers: Timers;
   readonly turns: Turns;
+  /** Where marked bodies run; absent: in this thread. */
+  readonly isolation?: IsolatedBodies | undefined;
 }
 
 /** Gives what is run instead of a step that the handler calls; tests put their own bodies in place here. */

@@ -328,7 +328,7 @@ export class Pass {
       else this.#driver.send(end);
     };
     const [execution, runSignal, timers] = [this.#execution, this.#signal, this.#cleanups];
-    const context = { execution, runSignal, timers, clock: ports.clock, isExtended, isFinal };
+    const context = { execution, runSignal, timers, ports, isExtended, isFinal };
     const run = startInTurn(ports.turns, this.#options.port, record.context, () => {
       if (this.#driver.state.phase === "open") return runBody(record, context, onEnd);
       // Stopped in between: it counts as running, but must not begin.

@@ -2,22 +2,31 @@
  * Runs the body of a step in its turn and says what it came to, as an op. `Pass` calls it for each attempt;
  * `running-body.ts` has its time limit and its signal.
  */
-import { type Clock, messageOf, type Timers } from "@holdfast/core";
+import { messageOf, type Timers } from "@holdfast/core";
 import type { OpText } from "../steps/pass-types.ts";
 import type { AsyncContext } from "./async-context.ts";
 import { type CurrentExecution, type CurrentStep, runAs } from "./current.ts";
 import type { CheckpointPort } from "./execution.ts";
 import type { Turns } from "./fair-turns.ts";
+import {
+  type BodyTiming,
+  type IsolatedBodies,
+  type IsolatedCall,
+  IsolatedFailure,
+  IsolatedValue,
+  runIsolated,
+} from "./isolated-body.ts";
 import type { OpExtras } from "./op-text.ts";
+import type { PassPorts } from "./pass-options.ts";
 import { encodeResult, type ResultJson, unusableResult } from "./result-json.ts";
-import { RunningBody } from "./running-body.ts";
+import { RunningBody, type RunningBodyDeps } from "./running-body.ts";
 import { isEndHeard, isStartHeard, publishEnd, startPublished } from "./step-messages.ts";
 import type { StepRecord } from "./step-record.ts";
 import { readThrown, type Thrown } from "./thrown.ts";
 
 export interface BodyContext {
   readonly execution: CurrentExecution;
-  readonly clock: Clock;
+  readonly ports: Pick<PassPorts, "clock" | "isolation">;
   /** Those that are set with it are cancelled when the pass ends. */
   readonly timers: Timers;
   readonly runSignal: () => AbortSignal;
@@ -61,27 +70,37 @@ export function startInTurn(
  */
 export function runBody(record: StepRecord, context: BodyContext, onEnd: (end: BodyEnd) => void): void {
   const { identity, call, attempt, args = [] } = record;
-  const { clock, timers, isExtended, runSignal } = context;
+  const { timers, isExtended, runSignal } = context;
+  const { clock, isolation } = context.ports;
   const { fullId, hash } = identity;
   const step: CurrentStep = { id: fullId, hash, attempt, active: true };
   const startedMs = clock.nowMs();
   const from = clock.monotonicMs();
-  const extras = (durationMs: number): OpExtras => {
-    const timing = { startedMs, durationMs };
+  const extras = (durationMs: number, timed?: BodyTiming | null): OpExtras => {
+    const timing = timed ?? { startedMs, durationMs };
     return isExtended ? { timing, attempt } : { timing };
   };
   const failed = (raw: unknown): void => {
-    const thrown = readThrown(raw);
+    const isolated = IsolatedFailure.is(raw) ? raw : undefined;
+    const thrown = isolated?.thrown ?? readThrown(raw);
     const { error } = thrown;
     const final = context.isFinal(thrown);
     const retryAfter = final || thrown.retryAfter === undefined ? {} : { retryAfter: thrown.retryAfter };
     record.outcome = { type: "error", error };
     const durationMs = clock.monotonicMs() - from;
     if (isEndHeard()) publishEnd(record, context.execution, startedMs, durationMs, { error, willRetry: !final });
-    const op = record.ops.failed(error, final, { ...extras(durationMs), ...retryAfter });
+    const op = record.ops.failed(error, final, { ...extras(durationMs, isolated?.timing), ...retryAfter });
     onEnd({ type: "failed", op, final, ...retryAfter, durationMs });
   };
-  const running = new RunningBody({ fullId, timeoutMs: call.timeoutMs, timers, runSignal, onTimeout: failed });
+  const isolate = isolation && isolateIn(isolation, { ...context.execution, step: { id: fullId, hash, attempt } });
+  const running = new RunningBody({
+    fullId,
+    timeoutMs: call.timeoutMs,
+    timers,
+    runSignal,
+    onTimeout: failed,
+    ...(isolate ? { isolate } : {}),
+  });
   const onError = (raw: unknown): void => {
     step.active = false;
     if (running.end()) failed(raw);
@@ -91,20 +110,34 @@ export function runBody(record: StepRecord, context: BodyContext, onEnd: (end: B
     if (forgotten) return onError(forgotten.error);
     step.active = false;
     if (!running.end()) return;
+    const isolated = IsolatedValue.is(value) ? value : undefined;
     let json: ResultJson;
     try {
-      json = encodeResult(value, `step "${fullId}"`);
+      json = isolated?.json ?? encodeResult(value, `step "${fullId}"`);
     } catch (unusable) {
       return failed(unusable);
     }
     record.outcome = { type: "fresh", json };
     const durationMs = clock.monotonicMs() - from;
     if (isEndHeard()) publishEnd(record, context.execution, startedMs, durationMs, null);
-    onEnd({ type: "finished", op: record.ops.finished(json, extras(durationMs)), final: false, durationMs });
+    onEnd({
+      type: "finished",
+      op: record.ops.finished(json, extras(durationMs, isolated?.timing)),
+      final: false,
+      durationMs,
+    });
   };
   const body = (): unknown => call.body?.(hash, args, running);
   const start = isStartHeard() ? () => startPublished(record, context.execution, startedMs, body) : body;
   settle(fullId, () => runAs({ ...context.execution, step }, () => running.signal, start), onValue, onError);
+}
+
+/** How the body of this step runs in another thread. Its time counts from when its code begins there. */
+function isolateIn(bodies: IsolatedBodies, subject: IsolatedCall["subject"]): RunningBodyDeps["isolate"] {
+  return (running) => (mark, args) => {
+    const onBegun = running.holdTimeout();
+    return runIsolated(bodies, { mark, args, subject, signal: running.signal, onBegun });
+  };
 }
 
 /** Calls one of the two, once: at once when the body ends at once. */

@@ -32,9 +32,12 @@ export interface RunningBodyDeps {
   readonly timers: Timers;
   readonly runSignal: () => AbortSignal;
   readonly onTimeout: (error: StepTimeoutError) => void;
+  /** Absent: bodies run in this thread. */
+  readonly isolate?: (running: RunningBody) => NonNullable<RunningStep["isolate"]>;
 }
 
 export class RunningBody implements RunningStep {
+  readonly isolate?: NonNullable<RunningStep["isolate"]>;
   readonly #deps: RunningBodyDeps;
   #controller: AbortController | undefined;
   #timer: TimerHandle | undefined;
@@ -44,6 +47,8 @@ export class RunningBody implements RunningStep {
 
   constructor(deps: RunningBodyDeps) {
     this.#deps = deps;
+    const isolate = deps.isolate?.(this);
+    if (isolate) this.isolate = isolate;
     this.#setTimer();
   }
 

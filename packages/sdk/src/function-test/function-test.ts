@@ -2,14 +2,16 @@
  * `FunctionTest`, which users create in tests. It reads the options and the outcome; `function-run.ts` plays the
  * run.
  */
-import { type PlainError, systemClock } from "@holdfast/core";
+import { logTo, type PlainError, systemClock } from "@holdfast/core";
 import { eventsText, readRunOptions, type StepResult as StepEnd, stepsText } from "@holdfast/engine";
 import { type EventPayload, isRecord, normalizeError, type Op } from "@holdfast/protocol";
 import type { OutgoingEvent } from "../events/event-types.ts";
+import type { IsolatedBodies } from "../execution/isolated-body.ts";
 import type { AppClient } from "../functions/app-client.ts";
 import type { FunctionDefinition, HoldfastFunction } from "../functions/define-function.ts";
 import {
   checkKnown,
+  createIsolation,
   createMainThreadStrategy,
   createRegistry,
   definitionOf,
@@ -53,7 +55,7 @@ export class FunctionTest<const Fn extends HoldfastFunction> {
    * @throws HoldfastError `TEST_STEP_UNANSWERED`
    */
   async run(more: FunctionTestOptions = {}): Promise<TestRun<TestOutput<Fn>>> {
-    return (await runInMemory<TestOutput<Fn>>(this.#fn, this.#merged(more), undefined)).run;
+    return (await runIsolated<TestOutput<Fn>>(this.#fn, this.#merged(more), undefined)).run;
   }
 
   /**
@@ -64,7 +66,7 @@ export class FunctionTest<const Fn extends HoldfastFunction> {
     stepId: string,
     more: FunctionTestOptions = {},
   ): Promise<TestRun<TestOutput<Fn>> & { readonly step: TestStep }> {
-    const { run } = await runInMemory<TestOutput<Fn>>(this.#fn, this.#merged(more), stepId);
+    const { run } = await runIsolated<TestOutput<Fn>>(this.#fn, this.#merged(more), stepId);
     const step = run.steps.find((each) => each.id === stepId);
     if (step !== undefined) return { ...run, step };
     const met = run.steps.map((each) => `"${each.id}"`).join(", ") || "none";
@@ -80,12 +82,12 @@ export class FunctionTest<const Fn extends HoldfastFunction> {
   }
 }
 
-const KNOWN = ["event", "events", "steps", "functions", "replay", "nowMs"];
+const KNOWN = ["event", "events", "steps", "functions", "replay", "isolation", "nowMs"];
 
 /** @throws HoldfastError `OPTION_INVALID` */
 function checkOptions(options: FunctionTestOptions): void {
   checkKnown("FunctionTest", options, KNOWN);
-  const { event, events, steps = [], functions = [] } = options;
+  const { event, events, steps = [], functions = [], isolation = "inline" } = options;
   const refuse = (name: string, what: string): never => {
     throw invalidOption(`the option \`${name}\` of FunctionTest`, `must be ${what}.`);
   };
@@ -97,6 +99,7 @@ function checkOptions(options: FunctionTestOptions): void {
   const isAnswer = (each: unknown): boolean =>
     isRecord(each) && typeof each.id === "string" && typeof each.handler === "function";
   if (!Array.isArray(steps) || !steps.every(isAnswer)) refuse("steps", "an array of { id, handler }");
+  if (isolation !== "inline" && isolation !== "real") refuse("isolation", '"inline" or "real"');
   const isFunction = (each: unknown): boolean => definitionOf(each) !== undefined;
   if (!Array.isArray(functions) || !functions.every(isFunction))
     refuse("functions", "an array of functions created by createFunction()");
@@ -118,9 +121,32 @@ interface Played<Output> {
   readonly failedEvent: EventPayload | undefined;
 }
 
-async function runInMemory<Output>(
+/** With `isolation: "real"` each run has threads of its own. */
+async function runIsolated<Output>(
   fn: HoldfastFunction,
   options: FunctionTestOptions,
+  until: string | undefined,
+): Promise<Played<Output>> {
+  if (options.isolation !== "real") return runInMemory(fn, options, until);
+  const { logger } = (definitionOf(fn) as FunctionDefinition).client.options;
+  const isolated = createIsolation((level, message, data) =>
+    logTo(logger, { level, message, ...(data ? { data } : {}) }),
+  );
+  try {
+    return await runInMemory(fn, { ...options, isolated }, until);
+  } finally {
+    await isolated.close();
+  }
+}
+
+interface RunOptions extends FunctionTestOptions {
+  /** Absent: isolated bodies run here. */
+  readonly isolated?: IsolatedBodies | undefined;
+}
+
+async function runInMemory<Output>(
+  fn: HoldfastFunction,
+  options: RunOptions,
   until: string | undefined,
 ): Promise<Played<Output>> {
   const definition = definitionOf(fn) as FunctionDefinition;
@@ -143,7 +169,7 @@ async function play<Output>(
   fn: HoldfastFunction,
   slug: string,
   events: readonly EventPayload[],
-  options: FunctionTestOptions & { readonly nowMs: number },
+  options: RunOptions & { readonly nowMs: number },
   until: string | undefined,
 ): Promise<Played<Output>> {
   const { client, config, failureConfig } = definitionOf(fn) as FunctionDefinition;
@@ -156,7 +182,10 @@ async function play<Output>(
   const sent: Sent = { events: [], signals: [] };
   const answers = new Answers(options.steps ?? []);
   const registry = createRegistry([{ client: recording(client, sent, memory), functions: [fn] }]);
-  const strategy = createMainThreadStrategy(registry, { intercept: answers.intercept });
+  const strategy = createMainThreadStrategy(registry, {
+    intercept: answers.intercept,
+    ...(options.isolated ? { isolation: options.isolated } : {}),
+  });
   const replay = options.replay === true;
   const invoke = invoker(options, sent);
   const played = new FunctionRun(memory, { strategy, appName: appId, slug, answers, invoke, replay, until });
@@ -216,13 +245,13 @@ function recording(client: AppClient, sent: Sent, { state }: MemoryRun): AppClie
   };
 }
 
-function invoker({ functions = [], replay = false }: FunctionTestOptions, sent: Sent): InvokedRun {
+function invoker({ functions = [], replay = false, isolated }: RunOptions, sent: Sent): InvokedRun {
   return async (slug, payload, nowMs) => {
     const fn = functions.find((each) => each.slug === slug);
     if (fn === undefined) return undefined;
     const data = isRecord(payload) && isRecord(payload.data) ? payload.data : {};
     const event = { name: "inngest/function.invoked", data };
-    const { run, error } = await runInMemory(fn, { event, functions, replay, nowMs }, undefined);
+    const { run, error } = await runInMemory(fn, { event, functions, replay, nowMs, isolated }, undefined);
     sent.events.push(...run.sentEvents);
     sent.signals.push(...run.sentSignals);
     const result: StepEnd =

@@ -30,6 +30,11 @@ export interface FunctionTestOptions {
    * Default false.
    */
   readonly replay?: boolean;
+  /**
+   * Where the bodies of isolated steps run: "inline" (default) in the test's thread, so that mocks and breakpoints work;
+   * "real" in threads, as in the app.
+   */
+  readonly isolation?: "inline" | "real";
   /** What time it is at the start, in milliseconds since the Unix epoch. Default: now. */
   readonly nowMs?: number;
 }

@@ -27,6 +27,11 @@ export interface IsolatedOptions {
 
 /** What the code of a pool thread finds under `POOL_THREAD_KEY`. */
 export interface PoolThreadGlobal {
+  /**
+   * Called by `connect()`, and throws: the error is reported even where no code awaits it.
+   * @throws HoldfastError `ISOLATE_CONNECT`
+   */
+  readonly refuseConnect: () => never;
   readonly currentExecution: () => unknown;
 }
 

@@ -4,6 +4,7 @@
  */
 import { describeValue, HoldfastError, messageOf, type PlainError } from "@holdfast/core";
 import { jsonNestsDeeperThan, WIRE_LIMITS } from "@holdfast/protocol";
+import type { IsolationMark } from "./isolated.ts";
 import type { StepKind } from "./step-kinds.ts";
 
 /** A step's id, or its id and how it is called for people. */
@@ -15,6 +16,8 @@ export interface RunningStep {
   readonly signal: AbortSignal;
   /** Called before the body returns: the time of the attempt counts from when what this gives is called. */
   holdTimeout(): () => void;
+  /** Runs a marked body in another thread; absent: it runs here. */
+  readonly isolate?: (mark: IsolationMark, args: readonly unknown[]) => Promise<unknown>;
 }
 
 /** A call of one of the tools. */

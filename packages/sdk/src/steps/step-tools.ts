@@ -6,6 +6,7 @@ import { messageOf } from "@holdfast/core";
 import type { OutgoingEvent, SchemaMap } from "../events/event-types.ts";
 import { eventList } from "../events/send-events.ts";
 import { fetchCall } from "./fetch-tool.ts";
+import { isolationMarkOf } from "./isolated.ts";
 import { durationMsOf, instantOf } from "./points-in-time.ts";
 import { guarded, invalidStep, jsonCopy, named, type StepCall, type StepId } from "./step-call.ts";
 import type { StepTools } from "./step-types.ts";
@@ -130,11 +131,15 @@ function runCall(id: StepId, body: unknown, rest: readonly unknown[]): StepCall 
   const args = options === undefined ? rest : rest.slice(1);
   const kept = args.length === 0 ? args : jsonCopy(args);
   if (kept === undefined) throw invalidStep(id, "its arguments cannot be serialised as JSON");
+  const mark = isolationMarkOf(body);
   return {
     ...named(id),
     kind: "run",
     // The first time the body gets what the author gave.
-    body: (_hash, given) => body(...(given === kept ? args : given)),
+    body: (_hash, given, running) => {
+      const actual = given === kept ? args : given;
+      return mark && running.isolate ? running.isolate(mark, actual) : body(...actual);
+    },
     ...(kept.length > 0 ? { args: kept } : {}),
     ...(options === undefined ? {} : runOptions(id, options)),
   };

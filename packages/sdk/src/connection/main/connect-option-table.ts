@@ -22,6 +22,7 @@ import type { ConnectOptions } from "../shared/connect-options.ts";
 import type { StateChange } from "../shared/debug-state.ts";
 import type { StallMessage } from "../shared/stall.ts";
 import { HANG_TIMEOUT_MS } from "./hang-watch.ts";
+import { asMegabytes, ISOLATION, orNever } from "./isolation-option-table.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -37,14 +38,6 @@ const asSwitch: OptionParser<boolean> = (value, source) => {
   if (text === "on") return true;
   return text === "off" ? false : asBoolean(value, source);
 };
-
-/** A duration, or `false` or "off" for never. */
-function orNever(parse: OptionParser<number>): OptionParser<number | null> {
-  return (value, source) => {
-    const text = typeof value === "string" ? value.trim().toLowerCase() : value;
-    return text === false || text === "off" || text === "false" ? null : parse(value, source);
-  };
-}
 
 const asWait = (minMs: number): OptionParser<number> => asDurationMs({ minMs, maxMs: DAY_MS });
 
@@ -88,11 +81,6 @@ const asScript: OptionParser<string | URL> = (given) => {
   if (given instanceof URL) return given;
   if (typeof given === "string" && given !== "") return given.startsWith("file:") ? new URL(given) : given;
   throw new HoldfastError("OPTION_INVALID", "The option `workerUrl` must be a file URL or an absolute path.");
-};
-
-const asMegabytes: OptionParser<number> = (value, source) => {
-  if (typeof value === "number" && Number.isFinite(value) && value > 0) return value;
-  throw invalidOption(source, `must be a number of megabytes above 0, not ${describeValue(value)}.`);
 };
 
 type Group<Name extends keyof ConnectOptions> = NonNullable<ConnectOptions[Name]>;
@@ -194,6 +182,11 @@ export const CONNECT_OPTIONS = {
     default: {},
     doc: "memory limits of the connection thread; default: Node's, but for the young generation",
   },
+  isolation: {
+    parse: asGroup("isolation", ISOLATION),
+    default: {},
+    doc: "the threads that isolated code runs in",
+  },
   extensions: { variables: ["_EXTENSIONS"], parse: asSwitch, default: true, doc: "`false` = the plain protocol only" },
   logger: { parse: asLogger, doc: "console-shaped or pino-shaped; default: that of the first app's client" },
   onStateChange: {
@@ -209,4 +202,9 @@ export const CONNECT_OPTIONS = {
 } as const satisfies OptionTable<ConnectOptions & { readonly apps: unknown }>;
 
 /** Options that are groups, with their own tables. */
-export const CONNECT_GROUPS = { outbox: OUTBOX, respawn: RESPAWN, resourceLimits: RESOURCE_LIMITS } as const;
+export const CONNECT_GROUPS = {
+  outbox: OUTBOX,
+  respawn: RESPAWN,
+  resourceLimits: RESOURCE_LIMITS,
+  isolation: ISOLATION,
+} as const;

@@ -17,6 +17,7 @@ import { createMainThreadStrategy } from "../../execution/main-thread.ts";
 import type { ResolvedClientOptions } from "../../functions/app-client.ts";
 import { appQueues } from "../../functions/app-queues.ts";
 import { type AppInput, appManifest, createRegistry } from "../../functions/registry.ts";
+import type { Isolation } from "../../isolation/main/isolation.ts";
 import { checkRuntime, nodeModule } from "../../runtime.ts";
 import { poolThread } from "../../steps/isolated.ts";
 import { loadThreadScript } from "../../thread-script.ts";
@@ -25,6 +26,7 @@ import type { ConnectOptions } from "../shared/connect-options.ts";
 import type { RequiredExtension, SerializableConfig } from "../shared/serializable-config.ts";
 import { CONNECT_TIMEOUTS, MAX_APPS, OFFERED_EXTENSIONS } from "../shared/serializable-config.ts";
 import type { Connection } from "./connection.ts";
+import { createIsolation } from "./create-isolation.ts";
 import { whyNoStack } from "./inspector.ts";
 import { openConnection } from "./open-connection.ts";
 import { RECONNECT_BACKOFF, type ResolvedConnectOptions, resolveConnectOptions } from "./resolve-options.ts";
@@ -49,31 +51,45 @@ const turns = new FairTurns({ monotonicMs: systemClock.monotonicMs, nextTurn: (b
  * connection alive, also while the app's code blocks the main thread.
  * @returns once the connection is ready
  * @throws HoldfastError `RUNTIME_UNSUPPORTED`, `OPTION_INVALID`, `OPTION_MISSING`, `FUNCTION_INVALID`, `FUNCTION_DUPLICATE`, `CONNECT_TIMEOUT`,
- * `CONNECT_REFUSED`, `QUEUES_UNSUPPORTED`, `CONNECT_CLOSED`, `CONNECTION_FAILED`, `ISOLATE_CONNECT`; nothing is left
- * behind then
+ * `CONNECT_REFUSED`, `QUEUES_UNSUPPORTED`, `CONNECT_CLOSED`, `CONNECTION_FAILED`, `ISOLATE_CONNECT`,
+ * `ISOLATE_MODULE_INVALID`, `ISOLATE_THREAD_LOST`; nothing is left behind then
  */
 export async function connect(input: ConnectInput): Promise<Connection> {
   checkRuntime();
-  checkThread();
+  // A thread of the pool evaluates the modules of the app again.
+  poolThread()?.refuseConnect();
   const client = commonClientOptions(input?.apps);
   const options = resolveConnectOptions(input, process.env);
+  const log = logWith(input.logger ?? client.logger);
+  const isolation = createIsolation(log, options.isolation);
+  try {
+    await isolation.prepare();
+    return await start(input, client, options, { log, isolation });
+  } catch (error) {
+    await isolation.close();
+    throw error;
+  }
+}
+
+interface ConnectParts {
+  readonly log: Log;
+  readonly isolation: Isolation;
+}
+
+async function start(
+  input: ConnectInput,
+  client: ResolvedClientOptions,
+  options: ResolvedConnectOptions,
+  parts: ConnectParts,
+): Promise<Connection> {
   const script = options.workerUrl === undefined ? { text: await loadThreadScript() } : { url: options.workerUrl };
   // A thread takes longer to start than all the rest takes, and does it beside the main thread.
   const threads = startEarly(() => spawnConnectionThread({ script, resourceLimits: options.resourceLimits }));
   try {
-    return await openWith(threads.start, input, client, options);
+    return await openWith(threads.start, input, client, options, parts);
   } finally {
     await threads.discard();
   }
-}
-
-/** A thread of the pool evaluates the modules of the app again. */
-function checkThread(): void {
-  if (poolThread() === undefined) return;
-  throw new HoldfastError(
-    "ISOLATE_CONNECT",
-    "connect() was called in a thread of the pool, which evaluates the module of isolated code and whatever that imports. Move connect() into a module that it does not import, such as the app's entry.",
-  );
 }
 
 async function openWith(
@@ -81,15 +97,17 @@ async function openWith(
   input: ConnectInput,
   client: ResolvedClientOptions,
   options: ResolvedConnectOptions,
+  { log, isolation }: ConnectParts,
 ): Promise<Connection> {
-  const logger = input.logger ?? client.logger;
   const strategy = createMainThreadStrategy(createRegistry(input.apps), {
     turns: options.yieldAfterMs === null ? UNLIMITED_TURNS : turns.limitedTo(options.yieldAfterMs),
+    isolation,
   });
   return openConnection({
-    config: configOf(input.apps, client, options, logger),
+    config: configOf(input.apps, client, options, input.logger ?? client.logger),
     strategy,
     startThread,
+    isolation,
     respawn: options.respawn,
     hangTimeoutMs: options.hangTimeoutMs,
     connectTimeoutMs: options.connectTimeoutMs,
@@ -97,7 +115,7 @@ async function openWith(
     signals: options.signals,
     abort: options.abort,
     callbacks: options.callbacks,
-    log: logWith(logger),
+    log,
     clock: systemClock,
     timers: systemTimers,
     random: systemRandom,

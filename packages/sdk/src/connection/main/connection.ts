@@ -1,3 +1,4 @@
+import type { IsolationDebugState } from "../../isolation/main/pool-types.ts";
 import type { ConnectionState, DebugState } from "../shared/debug-state.ts";
 
 /** What `debugState()` gives: main's own view, and the mirror of the connection thread's. */
@@ -14,6 +15,8 @@ export interface ConnectionDebugState {
   readonly runningHandlers: number;
   /** Step bodies of this process that still run although their attempt has failed by its `timeout`. */
   readonly abandonedBodies: number;
+  /** The threads that isolated code runs in. */
+  readonly isolation: IsolationDebugState;
   /** How old `thread` is; null when there is none. More than some seconds: the thread is dead, or main was blocked. */
   readonly ageMs: number | null;
   /** What the thread last said of itself. */

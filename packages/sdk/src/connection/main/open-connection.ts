@@ -15,6 +15,7 @@ import {
 } from "@holdfast/core";
 import type { ExecutionStrategy } from "../../execution/execution.ts";
 import { abandonedBodies } from "../../execution/running-body.ts";
+import { type Isolation, UNUSED_POOL } from "../../isolation/main/isolation.ts";
 import { nodeModule } from "../../runtime.ts";
 import type { ConnectionState, DebugState } from "../shared/debug-state.ts";
 import { type InitMessage, type MainMessage, THREAD_PROTOCOL_VERSION, type ThreadMessage } from "../shared/messages.ts";
@@ -35,6 +36,8 @@ export interface OpenConnectionDeps {
   readonly config: SerializableConfig;
   readonly strategy: ExecutionStrategy;
   readonly startThread: () => ThreadHandle;
+  /** The threads that isolated code runs in. */
+  readonly isolation?: Pick<Isolation, "debugState" | "close">;
   readonly respawn: RespawnPolicy;
   /** How long the thread may give no sign of life, in main's own ticks. Default 10 s. */
   readonly hangTimeoutMs?: number;
@@ -152,6 +155,7 @@ class ThreadedConnection implements Connection {
       inFlight: this.#ledger.size,
       runningHandlers: this.#runner.running,
       abandonedBodies: abandonedBodies.count,
+      isolation: this.#deps.isolation?.debugState() ?? UNUSED_POOL,
       ageMs: mirror ? Math.max(0, Math.round(this.#deps.clock.monotonicMs() - mirror.writtenMs)) : null,
       thread: mirror?.debug ?? null,
     };
@@ -190,11 +194,13 @@ class ThreadedConnection implements Connection {
       const done = this.#closer.begin(this.#status.everReady ? this.#deps.drainTimeoutMs : 0);
       this.#status.set("CLOSING");
       this.#opening.reject(closedEarly());
-      void done.then(() => {
-        this.#status.set("CLOSED");
-        this.#release();
-        this.#closed.resolve();
-      });
+      void done
+        .then(() => this.#deps.isolation?.close())
+        .then(() => {
+          this.#status.set("CLOSED");
+          this.#release();
+          this.#closed.resolve();
+        });
     }
     return this.closed.catch(() => {});
   }
@@ -301,6 +307,7 @@ class ThreadedConnection implements Connection {
     this.#opening.reject(error);
     if (this.#closer.begun) return this.#closer.onThreadGone();
     this.#status.set("FAILED");
+    void this.#deps.isolation?.close();
     this.#release();
     this.#closed.reject(error);
   }
@@ -315,7 +322,7 @@ class ThreadedConnection implements Connection {
   async #abandon(): Promise<void> {
     const ended = this.#host.stop();
     this.#host.terminate();
-    await ended;
+    await Promise.all([ended, this.#deps.isolation?.close()]);
     this.#status.set("CLOSED");
     this.#release();
   }

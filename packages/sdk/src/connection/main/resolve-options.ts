@@ -3,10 +3,12 @@
  * the code uses.
  */
 import type { BackoffPolicy } from "@holdfast/core";
+import type { IsolationOptions } from "../../isolation/main/isolation.ts";
 import { checkKnown, type Environment, invalidOption, readTable } from "../../options.ts";
 import { nodeModule } from "../../runtime.ts";
 import type { ConnectOptions } from "../shared/connect-options.ts";
 import { CONNECT_OPTIONS } from "./connect-option-table.ts";
+import { defined, isolationOf } from "./isolation-option-table.ts";
 import type { ConnectionCallbacks } from "./listeners.ts";
 import type { RespawnPolicy } from "./thread-host.ts";
 
@@ -28,6 +30,7 @@ export interface ResolvedConnectOptions {
   readonly hangTimeoutMs: number;
   /** Null = never. */
   readonly yieldAfterMs: number | null;
+  readonly isolation: IsolationOptions;
   readonly stall: { readonly thresholdMs: number | null; readonly maxStallMs: number | null };
 }
 
@@ -52,6 +55,7 @@ export function resolveConnectOptions(options: ConnectOptions, env: Environment)
     resourceLimits: defined(resourceLimits),
     extensions: read.extensions,
     outbox: { maxCount: outbox.maxCount, maxBytes: outbox.maxBytes, ackMs: outbox.ackTimeout },
+    isolation: isolationOf(read.isolation),
     stall: checkedStall(read.stallThreshold, read.maxStall),
     respawn: {
       baseMs: respawn.baseDelay,
@@ -64,12 +68,6 @@ export function resolveConnectOptions(options: ConnectOptions, env: Environment)
     hangTimeoutMs: respawn.hangTimeout,
     yieldAfterMs: read.yieldAfter,
   };
-}
-
-type Defined<T> = { readonly [Name in keyof T]?: Exclude<T[Name], undefined> };
-
-function defined<T extends object>(values: T): Defined<T> {
-  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as Defined<T>;
 }
 
 function defaultInstanceId(): string {

@@ -62,6 +62,26 @@ export interface ConnectOptions {
     readonly codeRangeSizeMb?: number;
     readonly stackSizeMb?: number;
   };
+  /** The pool of threads that isolated code runs in; see `holdfast/isolate`. They are started when there is such code. */
+  readonly isolation?: {
+    /** How many threads there are at most. Default: one less than the machine has cores, and at least 2. */
+    readonly threads?: number;
+    /** How many of them are started with the connection and kept. Default 0. */
+    readonly warm?: number;
+    /** How many steps may wait for a thread; a further attempt fails with `ISOLATE_QUEUE_FULL`. Default 10000. */
+    readonly maxQueue?: number;
+    /** After how many turns a thread is replaced, for code that leaks. Default `false` = never. */
+    readonly recycleAfter?: number | false;
+    /** How long a thread may have nothing to do before it is ended; `false` = for ever. Default 1 min. */
+    readonly idleTimeout?: DurationInput | false;
+    /** Memory limits of each thread, as `node:worker_threads` has them. Default: Node's. */
+    readonly resourceLimits?: {
+      readonly maxOldGenerationSizeMb?: number;
+      readonly maxYoungGenerationSizeMb?: number;
+      readonly codeRangeSizeMb?: number;
+      readonly stackSizeMb?: number;
+    };
+  };
   /** False = the plain protocol only. Default true. `HOLDFAST_EXTENSIONS` (`off` or `on`). */
   readonly extensions?: boolean;
   /** Console-shaped or pino-shaped. Default: the logger of the first app's client. */

@@ -17,7 +17,11 @@ export interface GivenTurn {
   readonly key: number;
   readonly subject: TurnSubject | null;
   readonly budgetMs: number;
-  readonly send: (thread: PoolThread, turn: number) => void;
+  readonly send: (thread: PoolThread, turn: number, announces: boolean) => void;
+  /** The module of its code, where that runs. */
+  readonly module?: string;
+  /** The code begins: at once where the thread has evaluated the module, else when it says so. */
+  readonly onBegun?: (() => void) | undefined;
 }
 
 export interface PoolSlotDeps extends Omit<PoolDeps, "rules" | "random"> {
@@ -31,6 +35,12 @@ export interface PoolSlotDeps extends Omit<PoolDeps, "rules" | "random"> {
   readonly onEnd: (key: number, end: TurnEnd) => void;
 }
 
+interface CurrentTurn {
+  readonly turn: number;
+  /** Null: it is the connection thread's. */
+  readonly key: number | null;
+}
+
 type Report<Type extends PoolReport["type"]> = Extract<PoolReport, { readonly type: Type }>;
 type Answer = Report<"DONE" | "FAILED" | "LOADED">;
 
@@ -42,8 +52,8 @@ export class PoolSlot {
   isReady = false;
   readonly #deps: PoolSlotDeps;
   readonly #thread: PoolThread;
-  /** Without a key it is the connection thread's. */
-  #current: { readonly turn: number; readonly key: number | null; readonly subject: TurnSubject | null } | undefined;
+  #current: (Pick<GivenTurn, "subject" | "module" | "onBegun"> & CurrentTurn) | undefined;
+  readonly #evaluated = new Set<string>();
   #alarm: TimerHandle | undefined;
 
   constructor(deps: PoolSlotDeps) {
@@ -73,13 +83,16 @@ export class PoolSlot {
     const turn = cells.claim(slot, "main");
     if (turn === null) return false;
     cells.setPhase(slot, "waiting", clock.monotonicMs());
-    this.#current = { turn, key: given.key, subject: given.subject };
+    this.#current = { ...given, turn };
     this.#watch(given.budgetMs);
+    const isEvaluated = given.module !== undefined && this.#evaluated.has(given.module);
     try {
-      given.send(this.#thread, turn);
+      given.send(this.#thread, turn, !isEvaluated);
     } catch (error) {
       this.#cut(toPlainError(error), false);
+      return true;
     }
+    if (isEvaluated) given.onBegun?.();
     return true;
   }
 
@@ -142,6 +155,8 @@ export class PoolSlot {
         this.isReady = true;
         onReady(this);
         return send({ type: "READY", id, nowMs: clock.monotonicMs() });
+      case "BEGUN":
+        return this.#onBegun(report.turn);
       case "DONE":
       case "FAILED":
       case "LOADED":
@@ -164,6 +179,13 @@ export class PoolSlot {
       default:
         return unreachable(report);
     }
+  }
+
+  #onBegun(turn: number): void {
+    if (this.#current?.turn !== turn) return;
+    const { module, onBegun } = this.#current;
+    if (module !== undefined) this.#evaluated.add(module);
+    onBegun?.();
   }
 
   #onAnswer(answer: Answer): void {

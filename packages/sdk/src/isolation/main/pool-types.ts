@@ -1,8 +1,8 @@
 /** What the pool is asked for, what it answers, and what it is made of. */
 import type { Clock, Log, PlainError, Random, Timers } from "@holdfast/core";
-import type { Thrown } from "../../execution/thrown.ts";
+import type { IsolatedEnd } from "../../execution/isolated-body.ts";
 import type { PoolRules } from "../machines/pool-types.ts";
-import type { AnswerJson, CodeReference, TurnSubject, TurnTiming } from "../shared/isolation-messages.ts";
+import type { CodeReference, TurnSubject } from "../shared/isolation-messages.ts";
 import type { PoolResourceLimits, SpawnPoolThread } from "./spawn-pool-thread.ts";
 
 /** The body of a step that is to run in a thread. */
@@ -13,12 +13,12 @@ export interface BodyTurn {
   readonly budgetMs: number;
   /** 0 = what the pool's threads have. */
   readonly memoryMb: number;
+  /** The code begins. */
+  readonly onBegun?: () => void;
 }
 
-/** How a turn ended. The timing is that of the code; null: none ran. */
-export type TurnEnd =
-  | { readonly type: "done"; readonly json: AnswerJson; readonly timing: TurnTiming }
-  | { readonly type: "failed"; readonly thrown: Thrown; readonly timing: TurnTiming | null };
+/** How a turn ended. */
+export type TurnEnd = IsolatedEnd;
 
 /** What `debugState()` shows of the pool. */
 export interface IsolationDebugState {

@@ -69,7 +69,7 @@ export class IsolationPool {
 
   /** Runs a step's body in a thread. Never rejects. */
   runBody(body: BodyTurn, signal: CancelSignal): Promise<TurnEnd> {
-    const { code, subject, budgetMs, memoryMb } = body;
+    const { code, subject, budgetMs, memoryMb, onBegun } = body;
     let input: Uint8Array;
     try {
       input = nodeModule("node:v8").serialize(body.args);
@@ -78,9 +78,9 @@ export class IsolationPool {
       return Promise.resolve({ type: "failed", thrown: readThrown(unsendable(subject, error)), timing: null });
     }
     const transfer = input.byteLength > TRANSFER_BYTES ? [input.buffer as ArrayBuffer] : [];
-    const send: GivenTurn["send"] = (thread, turn) =>
-      thread.send({ type: "RUN_BODY", code, subject, input }, turn, transfer);
-    return this.#submit({ subject, budgetMs, send }, memoryMb, signal);
+    const send: GivenTurn["send"] = (thread, turn, announces) =>
+      thread.send({ type: "RUN_BODY", code, subject, input, announces }, turn, transfer);
+    return this.#submit({ subject, budgetMs, send, module: code.module, onBegun }, memoryMb, signal);
   }
 
   /**

@@ -74,6 +74,8 @@ export type PoolCommand = Header &
         readonly subject: TurnSubject;
         /** The arguments, serialized; see `MAX_INPUT_BYTES`. */
         readonly input: Uint8Array;
+        /** The thread may have to evaluate the module first: it says BEGUN when the code begins. */
+        readonly announces: boolean;
       }
     /** Evaluates modules and looks for the code; answered by LOADED or FAILED. */
     | { readonly type: "LOAD"; readonly codes: readonly CodeReference[] }
@@ -88,6 +90,8 @@ export type PoolCommand = Header &
 export type PoolReport = Header &
   (
     | { readonly type: "READY" }
+    /** The code of the turn begins, as RUN_BODY asked to be told. */
+    | { readonly type: "BEGUN" }
     | { readonly type: "DONE"; readonly json: AnswerJson; readonly timing: TurnTiming }
     /** The code threw, or there is none. */
     | { readonly type: "FAILED"; readonly thrown: AnswerThrown; readonly timing: TurnTiming | null }
@@ -125,6 +129,7 @@ export const COMMAND_TYPES = Object.keys(COMMAND_ROWS) as readonly PoolCommand["
 
 const REPORT_ROWS: Readonly<Record<PoolReport["type"], true>> = {
   READY: true,
+  BEGUN: true,
   DONE: true,
   FAILED: true,
   LOADED: true,

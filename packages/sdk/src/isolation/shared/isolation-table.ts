@@ -30,6 +30,7 @@ export const ISOLATION_TABLE = {
   CONNECTION_PORT: row("main->pool", "command", null, "handled", "the next thread gets its own"),
   END: row("main->pool", "command", null, "handled", "implied by the exit"),
   READY: row("pool->main", "event", null, "ignored", "implied by the exit"),
+  BEGUN: row("pool->main", "event", "turn", "ignored", "implied by the exit"),
   DONE: row("pool->main", "answer", "turn", "ignored", "the turn fails with ISOLATE_THREAD_LOST"),
   FAILED: row("pool->main", "answer", "turn", "ignored", "the turn fails with ISOLATE_THREAD_LOST"),
   LOADED: row("pool->main", "answer", "turn", "ignored", "the turn fails with ISOLATE_THREAD_LOST"),

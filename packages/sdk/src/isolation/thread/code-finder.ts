@@ -14,19 +14,31 @@ export interface CodeFinder {
   known(code: CodeReference): Code | undefined;
   /** @throws HoldfastError `ISOLATE_MODULE_INVALID` */
   find(code: CodeReference): Promise<Code>;
+  /** A module calls `connect()`. @throws HoldfastError `ISOLATE_CONNECT` */
+  refuseConnect(): never;
 }
 
 export function createCodeFinder(importModule: ImportModule): CodeFinder {
   const found = new Map<string, Code>();
+  let refused: HoldfastError | undefined;
   const keyOf = ({ kind, module, name }: CodeReference): string => `${kind}\n${module}\n${name}`;
   return {
     known: (code) => found.get(keyOf(code)),
     find: async (code) => {
       const exported = await evaluate(importModule, code);
+      // Also where its module does not await connect().
+      if (refused) throw refused;
       const value = code.kind === "body" ? findIsolated(code.module, code.name) : exportOf(exported, code.name);
       if (typeof value !== "function") throw notFound(code, value);
       found.set(keyOf(code), value as Code);
       return value as Code;
+    },
+    refuseConnect: () => {
+      refused = new HoldfastError(
+        "ISOLATE_CONNECT",
+        "connect() was called in a thread of the pool, which evaluates the module of isolated code and whatever that imports. Move connect() into a module that it does not import, such as the app's entry.",
+      );
+      throw refused;
     },
   };
 }

@@ -61,7 +61,7 @@ class PoolThreadRunner {
 
   start(): void {
     const { slot, port } = this.#init;
-    const shown: PoolThreadGlobal = { currentExecution };
+    const shown: PoolThreadGlobal = { currentExecution, refuseConnect: () => this.#finder.refuseConnect() };
     Object.defineProperty(globalThis, POOL_THREAD_KEY, { value: shown });
     publishCurrentExecution();
     provideStepSignal(currentSignal);
@@ -143,7 +143,7 @@ class PoolThreadRunner {
     this.#cells.setPhase(this.#init.slot, phase, this.#clock.monotonicMs());
   }
 
-  async #runBody({ code, subject, input }: BodyCommand, signal: () => AbortSignal): Promise<Answer> {
+  async #runBody({ code, subject, input, announces }: BodyCommand, signal: () => AbortSignal): Promise<Answer> {
     const clock = this.#clock;
     let begun: { readonly startedMs: number; readonly fromMs: number } | undefined;
     const timing = (): TurnTiming | null =>
@@ -158,6 +158,7 @@ class PoolThreadRunner {
       const args = deserialize(input) as unknown[];
       begun = { startedMs: clock.nowMs(), fromMs: clock.monotonicMs() };
       this.#setPhase("running");
+      if (announces) this.#send({ type: "BEGUN" });
       const value = await runAs(executionOf(subject), signal, () => call(...args));
       const json = encodeResult(value, `step "${subject.step?.id ?? subject.functionSlug}"`);
       return { type: "DONE", json, timing: { startedMs: begun.startedMs, durationMs: 0, ...timing() } };
