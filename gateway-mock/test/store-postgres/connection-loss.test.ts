@@ -67,14 +67,33 @@ describe("A commit whose connection breaks", () => {
     expect(proxy.cuts).toBe(cuts + 2);
   });
 
-  it("an event is stored once when its connection breaks", async () => {
-    const cuts = proxy.cuts;
-    proxy.cutAt("toClient", "COMMIT");
-    const run = await seedRun(store, { run: { functionId: "event-once" } });
-    expect(proxy.cuts).toBe(cuts + 1);
-    expect((await store.listRuns({ functionId: "event-once", limit: 10 })).runs.map((head) => head.id)).toEqual([
-      run.runId,
-    ]);
+  it.each([
+    ["its answer was", "toClient", "SELECT 1"],
+    ["it was", "toServer", "event-once"],
+  ] as const)(
+    "RUNNER-4: an event is stored once when %s lost: one statement is its transaction",
+    async (_, way, text) => {
+      const [cuts, { batches, statements }] = [proxy.cuts, store.stats()];
+      proxy.cutAt(way, text);
+      const functionId = `event-once-${way}`;
+      const run = await seedRun(store, { run: { functionId } });
+      expect(proxy.cuts).toBe(cuts + 1);
+      expect((await store.listRuns({ functionId, limit: 10 })).runs.map((head) => head.id)).toEqual([run.runId]);
+      const now = store.stats();
+      expect(now.batches - batches).toBe(1);
+      expect(now.statements - statements).toBe(way === "toClient" ? 1 : 2);
+    },
+  );
+
+  it("a batch whose writer has lost its mark writes nothing before the mark is there again", async () => {
+    const run = await seedLeased(store);
+    for (const act of [() => decide(run), () => seedRun(store)]) {
+      await bench.db.sql`DELETE FROM holdfast.writers`;
+      await act();
+      expect((await bench.db.sql`SELECT batch FROM holdfast.writers`).map(({ batch }) => Number(batch) > 0)).toEqual([
+        true,
+      ]);
+    }
   });
 });
 

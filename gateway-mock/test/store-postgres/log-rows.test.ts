@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { runs } from "../../../packages/tooling/src/runs.ts";
 import { dataText, factsText, readFacts } from "../../src/store-postgres/connection/log-rows.ts";
-import { together } from "../../src/store-postgres/writer/together.ts";
+import { answering, together } from "../../src/store-postgres/writer/together.ts";
 
 const key = fc.oneof(fc.string(), fc.string({ unit: fc.constantFrom("\\", "\n", "n", " ", '"') }));
 const fact: fc.Arbitrary<LogRow> = fc.record({
@@ -58,12 +58,13 @@ describe("together()", () => {
     expect(together([])).toEqual([]);
   });
 
-  it("a query that all may read comes first and is what is answered", () => {
-    expect(together([update], { text: "SELECT $1 AS base", params: ["0"] })).toEqual([
-      {
-        text: "WITH log AS MATERIALIZED (SELECT $1 AS base), part0 AS (UPDATE b SET c = $2) SELECT * FROM log",
-        params: ["0", "3"],
-      },
-    ]);
+  it("what all may ask for comes first, under its name", () => {
+    expect(answering({ log: { text: "SELECT $1 AS base", params: ["0"] } }, [update], "SELECT * FROM log")).toEqual({
+      text: "WITH log AS (SELECT $1 AS base), part0 AS (UPDATE b SET c = $2) SELECT * FROM log",
+      params: ["0", "3"],
+    });
+    expect(answering({ mark: update }, [], "SELECT * FROM mark").text).toBe(
+      "WITH mark AS (UPDATE b SET c = $1) SELECT * FROM mark",
+    );
   });
 });

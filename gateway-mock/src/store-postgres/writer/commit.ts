@@ -19,8 +19,10 @@ import type { Query, Statement } from "../connection/database.ts";
 import type { WriterSession } from "../connection/writer-session.ts";
 
 import { expectNewFacts, type LogAnswer, newerOf, TAKE_NUMBERS } from "./log.ts";
-import { isPreconditionFailure, preconditions } from "./preconditions.ts";
-import { type BatchMark, lockRows, READ_MARK, type TimeOfMark, timeOfMark, writeStatements } from "./sql.ts";
+import { expectMark, isPreconditionFailure, lockExpected, MARKED } from "./preconditions.ts";
+
+import { type BatchMark, lockRows, READ_MARK, type TimeOfMark, timeOfMark, writeStatements, writesOf } from "./sql.ts";
+import { answering } from "./together.ts";
 
 /** A batch whose COMMIT was sent: if the connection breaks now, it may have been committed or not. */
 export interface SentBatch {
@@ -77,27 +79,56 @@ export async function commitBatch(
 
 /** Null: something was not as expected. Nothing was written; the transaction is over once what was sent is answered. */
 async function commitOptimistically(work: Work, found: LockedRows): Promise<readonly UnitOutcome[] | null> {
-  const { session, query, mark, units, needs, hooks } = work;
+  const { session, units, needs, mark, hooks } = work;
   const plan = planBatch(units, found);
-  const conditions = preconditions(found, needs, mark);
-  hooks.onSent({ number: mark.batch, plan });
-  const begun = Promise.all([query("BEGIN"), ...conditions.map(({ text, params }) => query<TimeOfMark>(text, params))]);
   const asksLog = plan.writes.logs.length + needs.additions.length > 0;
-  const committed = writeAndCommit(query, plan, asksLog ? expectNewFacts(needs.additions) : null);
-  // Where a condition does not hold, everything after it fails for that.
-  committed.catch(() => {});
+  const log = asksLog ? expectNewFacts(needs.additions) : null;
+  hooks.onSent({ number: mark.batch, plan });
   try {
-    const [, marked] = await session.guard(begun);
-    const log = await session.guard(committed);
+    const { marked, told } = await session.guard(sendExpected(work, found, plan, log));
     hooks.stats.optimistic += 1;
     hooks.backoff.succeeded();
-    const newer = log ? newerOf(log) : new Map();
-    return outcomesOf(units, plan, { atMs: timeOfMark((marked as TimeOfMark[])[0]), seqs: seqsOf(plan, log), newer });
+    const newer = told ? newerOf(told) : new Map();
+    return outcomesOf(units, plan, { atMs: timeOfMark(marked), seqs: seqsOf(plan, told), newer });
   } catch (error) {
     if (!isPreconditionFailure(error)) throw error;
     hooks.backoff.failed();
     return null;
   }
+}
+
+interface Answered {
+  readonly marked: TimeOfMark | undefined;
+  readonly told: LogAnswer | undefined;
+}
+
+/**
+ * One round trip: a statement that is a transaction by itself, where nothing has to be locked before; else the locks, in
+ * a statement of their own, and then what is looked up under them and written. Where a condition does not hold,
+ * everything after it fails for that.
+ */
+async function sendExpected(
+  { query, needs, mark }: Work,
+  found: LockedRows,
+  { writes }: BatchPlan,
+  log: Statement | null,
+): Promise<Answered> {
+  const send = ({ text, params }: Statement): Promise<object[]> => query(text, params);
+  const setMark = expectMark(needs, found, mark);
+  const locks = lockExpected(found, needs, setMark);
+  const [first, second] = writesOf(writes);
+  if (!locks && second.length === 0) {
+    const parts = { mark: setMark, ...(log ? { log } : {}) };
+    const answer = log ? `SELECT ${MARKED}, log.* FROM log` : `SELECT ${MARKED}`;
+    const [row] = (await send(answering(parts, first, answer))) as (TimeOfMark & LogAnswer)[];
+    return { marked: row, told: log ? row : undefined };
+  }
+  const begun = [query("BEGIN"), send(locks ?? answering({ mark: setMark }, [], `SELECT ${MARKED}`))] as const;
+  const rest = [...writeStatements(writes, log).map(send), query("COMMIT")];
+  for (const sent of rest) sent.catch(() => {});
+  const [, marks] = await Promise.all(begun);
+  const [[told] = []] = await Promise.all(rest);
+  return { marked: (marks as TimeOfMark[])[0], told: log ? (told as LogAnswer | undefined) : undefined };
 }
 
 async function commitWithLocks(work: Work): Promise<readonly UnitOutcome[]> {

@@ -34,7 +34,7 @@ import { lockFlowRules, writeFlowRules } from "./flow-rule-rows.ts";
 import { insertJobs } from "./jobs.ts";
 import { factsOf, insertLog, type NewerRow, newerByRun, readNewer } from "./log.ts";
 
-import { together } from "./together.ts";
+import { answering, together } from "./together.ts";
 import { deleteWaits, insertWaits, lockSignals } from "./waits.ts";
 
 export const EVENT_KEY_LIFETIME = "24 hours";
@@ -166,10 +166,10 @@ const lockedJob = (row: JobRow): LockedJob => ({
 });
 
 /**
- * The second half: one statement, and a second one for what has to find the first one's deletions done. The first one
- * answers with what `log` answers, if that is given; it has to be where rows are written to the log.
+ * The second half: what can be written at once, and what has to find the deletions of that done. Each is one statement
+ * (`together`), if there is any.
  */
-export function writeStatements(writes: WriteSet, log: Statement | null): Statement[] {
+export function writesOf(writes: WriteSet): readonly [readonly Statement[], readonly Statement[]] {
   const { events, runs, logs, heads, removeJobs, removeJobsOfRuns, removeWaits, removeWaitsOfRuns } = writes;
   const isNew = jobsOfNewRows(writes);
   const [newJobs, moreJobs] = [writes.jobs.filter(isNew), writes.jobs.filter((job) => !isNew(job))];
@@ -188,7 +188,13 @@ export function writeStatements(writes: WriteSet, log: Statement | null): Statem
   if (writes.crons.length > 0) second.push(moveCrons(writes.crons));
   if (writes.links.length > 0) second.push(linkEvents(writes.links));
   if (writes.freeKeys.length > 0) second.push(freeKeys(writes.freeKeys));
-  return [...together(first, log), ...together(second)];
+  return [first, second];
+}
+
+/** With `log` the first one answers with what that answers; it has to be given where rows are written to the log. */
+export function writeStatements(writes: WriteSet, log: Statement | null): Statement[] {
+  const [first, second] = writesOf(writes);
+  return [...(log ? [answering({ log }, first, "SELECT * FROM log")] : together(first)), ...together(second)];
 }
 
 /** Nothing else can have made a job of a run or an event that the batch makes; of one kind and key it has only one. */

@@ -8,31 +8,43 @@ const made = new Map<string, string>();
 
 /**
  * One statement that does what all of them do. They see the tables as they were before it: none may depend on what
- * another one writes, nor write a row that another one writes. With `log`, a query, they may read its one row under
- * that name, and the whole answers with it.
+ * another one writes, nor write a row that another one writes.
  */
-export function together(statements: readonly Statement[], log: Statement | null = null): Statement[] {
-  const all = log ? [log, ...statements] : statements;
-  const [first] = all;
-  if (!first || all.length === 1) return [...all];
-  const key = all.map(({ text }) => text).join("\0");
+export function together(statements: readonly Statement[]): Statement[] {
+  if (statements.length <= 1) return [...statements];
+  const last = statements.length - 1;
+  return [textOf(statements, (parts) => `WITH ${named(parts.slice(0, last))} ${parts[last]}`)];
+}
+
+/** The same where some have names by which `answer`, a query, can ask for their rows. */
+export function answering(
+  parts: Readonly<Record<string, Statement>>,
+  others: readonly Statement[],
+  answer: string,
+): Statement {
+  const names = Object.keys(parts);
+  return textOf(
+    [...Object.values(parts), ...others],
+    (texts) => {
+      const asked = names.map((name, index) => `${name} AS (${texts[index]})`);
+      return `WITH ${[...asked, named(texts.slice(names.length))].filter(Boolean).join(", ")} ${answer}`;
+    },
+    `${names}\0${answer}`,
+  );
+}
+
+function textOf(
+  statements: readonly Statement[],
+  write: (parts: readonly string[]) => string,
+  distinct = "",
+): Statement {
+  const key = [distinct, ...statements.map(({ text }) => text)].join("\0");
   let text = made.get(key);
   if (text === undefined) {
-    text = log ? withLog(all) : withLast(all);
+    text = write(renumbered(statements));
     made.set(key, text);
   }
-  return [{ text, params: all.flatMap(({ params }) => params) }];
-}
-
-function withLog(all: readonly Statement[]): string {
-  const [log = "", ...parts] = renumbered(all);
-  return `WITH log AS MATERIALIZED (${log}), ${named(parts)} SELECT * FROM log`;
-}
-
-function withLast(all: readonly Statement[]): string {
-  const parts = renumbered(all);
-  const last = parts.pop() ?? "";
-  return `WITH ${named(parts)} ${last}`;
+  return { text, params: statements.flatMap(({ params }) => params) };
 }
 
 const named = (parts: readonly string[]): string => parts.map((part, index) => `part${index} AS (${part})`).join(", ");
