@@ -191,12 +191,24 @@ module.exports = {
       protocol,
       shared,
       linkCore,
+      "^packages/sdk/src/isolation/shared/",
       "^packages/sdk/src/connection/thread/",
+    ]),
+    // A pool thread does for its requests what main does for its own, with main's parts.
+    onlyWorkspace("sdk-connection-pool-thread-imports", "^packages/sdk/src/connection/pool-thread/", [
+      coreIndex,
+      shared,
+      "^packages/sdk/src/connection/pool-thread/",
+      "^packages/sdk/src/connection/main/(ledger|lease-guard|request-runner)\\.ts$",
+      "^packages/sdk/src/(execution|functions)/",
+      "^packages/sdk/src/isolation/(shared|thread)/",
+      "^packages/sdk/src/version\\.ts$",
     ]),
     onlyWorkspace("sdk-main-imports", "^packages/sdk/src/connection/main/", [
       coreIndex,
       shared,
       linkCore,
+      "^packages/sdk/src/connection/pool-thread/isolated-strategy\\.ts$",
       "^packages/sdk/src/connection/main/",
       "^packages/sdk/src/(diagnostics|execution|functions|steps)/",
       "^packages/sdk/src/isolation/(main|shared)/",
@@ -223,6 +235,7 @@ module.exports = {
     ]),
     onlyWorkspace("sdk-pool-thread-entry", "^packages/sdk/src/isolate-thread\\.ts$", [
       coreIndex,
+      "^packages/sdk/src/connection/pool-thread/",
       "^packages/sdk/src/isolation/(shared|thread)/",
     ]),
     onlyNpm(
@@ -309,7 +322,7 @@ module.exports = {
       "^e2e/sim/",
       coreIndex,
       protocol,
-      "^packages/sdk/src/(app|diagnostics|events|connection|execution|functions|steps)/",
+      "^packages/sdk/src/(app|diagnostics|events|connection|execution|functions|isolation|steps)/",
       "^packages/sdk/src/version\\.ts$",
       "^gateway-mock/src/(config/config|gateway-core)\\.ts$",
       engineIndex,

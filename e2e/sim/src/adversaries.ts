@@ -22,6 +22,8 @@ export const ADVERSARIES = {
   lookAheadMoments: 0.2,
   /** Functions are in queues that only some workers serve, and some have a part of the capacity; see `queues.ts`. */
   queues: 0.15,
+  /** Some functions are isolated, and the pool's threads die or are ended at any moment; see `pool.ts`. */
+  poolThreads: 0.25,
 } as const;
 
 /** They came later, and are drawn after the others: what was drawn before them stays as it was. */

@@ -17,7 +17,7 @@ import { FairTurns, type Turns } from "../../../packages/sdk/src/execution/fair-
 import { createMainThreadStrategy } from "../../../packages/sdk/src/execution/main-thread.ts";
 import type { AppClient } from "../../../packages/sdk/src/functions/app-client.ts";
 import type { HoldfastFunction } from "../../../packages/sdk/src/functions/define-function.ts";
-import { appManifest, createRegistry } from "../../../packages/sdk/src/functions/registry.ts";
+import { type AppInput, appManifest, createRegistry } from "../../../packages/sdk/src/functions/registry.ts";
 import { SDK_NAME } from "../../../packages/sdk/src/version.ts";
 import type { Awaited } from "./clients.ts";
 import { SIGNING_KEY } from "./gateway.ts";
@@ -25,11 +25,13 @@ import type { GatewayCalls } from "./gateway-calls.ts";
 import { defineFunction } from "./handler.ts";
 import type { Network } from "./network.ts";
 import type { Oracle } from "./oracle.ts";
+import { SimPool } from "./pool.ts";
 import { ProcessWatch } from "./process-watch.ts";
 import { APP_ID, type FunctionPlan } from "./programs.ts";
 import type { Takes } from "./queues.ts";
-import type { Dice } from "./random.ts";
+import { createDice, type Dice } from "./random.ts";
 import { Actor, type Scheduler } from "./scheduler.ts";
+import { SimPort } from "./sim-port.ts";
 import { SimThread } from "./threads.ts";
 
 const START_MS = 4;
@@ -40,6 +42,8 @@ export interface AppPlan {
   readonly outboxCount: number;
   readonly drainTimeoutMs: number;
   readonly stall: StallPolicy;
+  /** How many threads run the handlers of which functions. */
+  readonly pool: { readonly threads: number; readonly functionIds: readonly string[] } | null;
   /** Of this deployment. */
   readonly functions: readonly FunctionPlan[];
   readonly environment: string;
@@ -74,6 +78,7 @@ export class AppNode {
   readonly plan: AppPlan;
   connection: Connection | null = null;
   thread: SimThread | null = null;
+  pool: SimPool | null = null;
   /** Shutdown was asked for. */
   closing = false;
   readonly #world: AppWorld;
@@ -116,6 +121,7 @@ export class AppNode {
   freeze(ms: number): void {
     this.main.freeze(ms);
     this.thread?.actor.freeze(ms);
+    for (const actor of this.pool?.actors ?? []) actor.freeze(ms);
   }
 
   #closed(beganMs: number, frozenMs: number): void {
@@ -140,30 +146,18 @@ export class AppNode {
 
   async #open(): Promise<void> {
     const { main, plan } = this;
-    const { calls, oracle } = this.#world;
-    const hears = (awaited: Awaited): void => this.#world.hears(awaited);
-    const version = plan.version === "" ? {} : { appVersion: plan.version };
-    const client = new Holdfast({ id: APP_ID, isDev: true, ...version }, {});
-    const refused = (): Promise<never> => Promise.reject(new Error("Not a part of this simulation."));
-    const sendEvents = (events: readonly RawEvent[]): Promise<{ ids: string[] }> =>
-      calls.sendEvents(main, events, plan.environment);
-    const clientLike: AppClient = {
-      options: client.options,
-      schemas: undefined,
-      sendEvents,
-      sendSignal: refused,
-      fetchRunState: refused,
-    };
-    const functions: HoldfastFunction[] = [];
-    for (const fn of plan.functions) functions.push(defineFunction(client, fn, functions, { main, oracle, hears }));
-    const apps = [{ client: clientLike, functions }];
+    const app = this.#appOn(main);
     const { clock, timers, random } = main;
+    const { pool } = plan;
+    if (pool !== null) this.pool = this.#startPool(pool.threads);
     try {
       this.connection = await openConnection({
-        config: this.#config(appManifest(clientLike, functions)),
+        config: this.#config(appManifest(app.client, app.functions)),
         strategy: this.#watched(
-          createMainThreadStrategy(createRegistry(apps), { clock, timers, turns: this.#turns() }),
+          createMainThreadStrategy(createRegistry([app]), { clock, timers, turns: this.#turns() }),
+          main,
         ),
+        ...(this.pool === null ? {} : { pool: this.pool }),
         startThread: () => this.#startThread() as never,
         respawn: { ...BACKOFF, maxCrashes: MAX_CRASHES, minUptimeMs: MIN_UPTIME_MS },
         connectTimeoutMs: 20_000,
@@ -182,6 +176,43 @@ export class AppNode {
         this.#world.oracle.fail("S13", `${this.name}: ${(error as Error).message}`);
       main.die();
     }
+  }
+
+  /** The app's functions, as they run on a thread of it. */
+  #appOn(actor: Actor): AppInput {
+    const { plan } = this;
+    const { calls, oracle } = this.#world;
+    const hears = (awaited: Awaited): void => this.#world.hears(awaited);
+    const version = plan.version === "" ? {} : { appVersion: plan.version };
+    const client = new Holdfast({ id: APP_ID, isDev: true, ...version }, {});
+    const refused = (): Promise<never> => Promise.reject(new Error("Not a part of this simulation."));
+    const sendEvents = (events: readonly RawEvent[]): Promise<{ ids: string[] }> =>
+      calls.sendEvents(actor, events, plan.environment);
+    const clientLike: AppClient = {
+      options: client.options,
+      schemas: undefined,
+      sendEvents,
+      sendSignal: refused,
+      fetchRunState: refused,
+    };
+    const functions: HoldfastFunction[] = [];
+    for (const fn of plan.functions)
+      functions.push(defineFunction(client, fn, functions, { main: actor, oracle, hears }));
+    return { client: clientLike, functions };
+  }
+
+  #startPool(threads: number): SimPool {
+    const { main } = this;
+    return new SimPool({
+      main,
+      threads,
+      dice: createDice(this.#world.dice.fork()),
+      strategyOf: (actor, watch) => {
+        const registry = createRegistry([this.#appOn(actor)]);
+        const { clock } = main;
+        return this.#watched(createMainThreadStrategy(registry, { clock, timers: actor.timers, watch }), actor);
+      },
+    });
   }
 
   /** Each start uses some of its turn, or nothing would ever wait for the next: code takes no time here. */
@@ -207,6 +238,7 @@ export class AppNode {
       ...(plan.environment === "" ? {} : { envName: plan.environment }),
       hashedSigningKey: hashSigningKey(SIGNING_KEY),
       apps: [manifest],
+      isolated: (plan.pool?.functionIds ?? []).map((id) => ({ appName: APP_ID, functionSlug: `${APP_ID}-${id}` })),
       instanceId: this.name,
       maxWorkerConcurrency: plan.maxWorkerConcurrency,
       ...plan.takes,
@@ -252,6 +284,7 @@ export class AppNode {
           network.connect(actor, url, options.handshakeTimeout ?? 10_000) as never,
         stalls: this.#stallPorts(),
         listenToSignals: () => () => {},
+        drainPort: (port: object) => (port instanceof SimPort ? port.drain() : []),
         exit: thread.exit,
       });
     });
@@ -281,19 +314,21 @@ export class AppNode {
     };
   }
 
-  #watched(strategy: ExecutionStrategy): ExecutionStrategy {
+  #watched(strategy: ExecutionStrategy, actor: Actor): ExecutionStrategy {
     const { oracle } = this.#world;
     return {
       execute: async (request, port, signal) => {
         const { requestId, runId } = request;
+        // A pool thread dies alone, in the middle of its code: what comes after that is not executed.
+        if (!actor.alive) return new Promise(() => {});
         oracle.executes(requestId, this.name, this.plan);
         const checkpoint = async (ops: Uint8Array) => {
           const outcome = await port.checkpoint(ops);
-          if (outcome === "stored" && this.main.alive) oracle.checkpointStored(runId, ops);
+          if (outcome === "stored" && actor.alive) oracle.checkpointStored(runId, ops);
           return outcome;
         };
         const result = await strategy.execute(request, { ...port, checkpoint }, signal);
-        if (!result.stale) oracle.replies(requestId, runId, result);
+        if (!result.stale && actor.alive) oracle.replies(requestId, runId, result);
         return result;
       },
     };

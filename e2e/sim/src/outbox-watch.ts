@@ -34,13 +34,15 @@ export class OutboxWatch {
   /** The thread hands a message to its port. False: it takes on work although it may not. */
   posted(message: AnyMessage): boolean {
     switch (message.type) {
-      case "EXECUTION_REQUEST": {
+      case "EXECUTION_REQUEST":
+      case "ISOLATED_REQUEST": {
         this.#held.add(message.requestId);
         const wasTakenBefore = this.#inDoubt.delete(message.requestId);
         return wasTakenBefore || !this.isFull;
       }
       case "REPLY_ACKED":
       case "LEASE_LOST":
+      case "ISOLATED_ENDED":
         this.#forget(message.requestId);
         return true;
       case "CHECKPOINT_ACKED":

@@ -38,6 +38,8 @@ export class ProcessWatch {
   readonly #announced = new Map<Actor, Connection>();
   /** Leases that a gateway refused to extend. */
   readonly #refused = new Set<string>();
+  /** Those that a thread took over from pool threads: they may have replied, and tell the thread so after that. */
+  #adoptedIsolated: ReadonlySet<string> = new Set();
   /** Work that was given up at the end of a drain and is to be handed back. */
   readonly #toHandBack = new Map<string, Actor>();
 
@@ -50,7 +52,8 @@ export class ProcessWatch {
 
   /** The thread hands a message to the port. */
   posted(thread: Actor, message: AnyMessage): void {
-    if (message.type === "EXECUTION_REQUEST") this.#posted.add(message.requestId);
+    if (message.type === "EXECUTION_REQUEST" || message.type === "ISOLATED_REQUEST")
+      this.#posted.add(message.requestId);
     if (!this.#outbox.posted(message))
       this.#oracle.fail("S14", `${this.#name} takes on work while ${this.#outbox.count} reports wait.`);
     if (message.type !== "LEASE_LOST" || !this.#closing.has(thread) || this.#refused.has(message.requestId)) return;
@@ -83,6 +86,8 @@ export class ProcessWatch {
       case "INIT": {
         // What ended while there was no thread is told to none: a new one knows only what it is given.
         const adopted = new Set(message.adopted.map(({ identity }) => identity.requestId));
+        const isolated = message.adopted.filter((one) => one.isolated !== undefined);
+        this.#adoptedIsolated = new Set(isolated.map(({ identity }) => identity.requestId));
         for (const requestId of [...this.#open.requests]) if (!adopted.has(requestId)) this.#forget(requestId);
         return;
       }
@@ -99,8 +104,11 @@ export class ProcessWatch {
         this.#closing.add(thread);
         return;
       case "EXECUTION_REQUEST":
+      case "ISOLATED_REQUEST":
         this.#open.requests.add(message.requestId);
         return;
+      case "ISOLATED_ENDED":
+        return this.#forget(message.requestId);
       case "CHECKPOINT_ACKED":
         this.#open.checkpoints.delete(`${message.requestId} ${message.sequence}`);
         return;
@@ -187,7 +195,9 @@ export class ProcessWatch {
 
   #checkBounds({ outbox, inFlight, inFlightCount }: DebugState): void {
     const { maxWorkerConcurrency, outboxCount, extensions, takes } = this.#limits;
-    const running = inFlight.filter(({ state }) => state === "running").map(({ functionSlug }) => functionSlug);
+    const running = inFlight
+      .filter(({ state, requestId }) => state === "running" && !this.#adoptedIsolated.has(requestId))
+      .map(({ functionSlug }) => functionSlug);
     const partitions = extensions.includes("partitions") ? takes.partitions : [];
     const apart = new Set(partitions.flatMap(({ functions }) => functions));
     const main = running.filter((slug) => !apart.has(slug)).length;

@@ -34,6 +34,8 @@ export function checkEnds(world: World): void {
     // A function that it invoked may have been cancelled.
     if (cancelled.size > 0 && invokes(plan.root)) continue;
     if (invokesStoppable(plan.root, functions)) continue;
+    // A pool thread that is lost costs its turn an attempt.
+    if (hasLostThread(run) || (invokes(plan.root) && [...tables.runs.values()].some(hasLostThread))) continue;
     // There a worker that is lost costs its runs an attempt.
     if (world.isPlain && (hasLostWorker(run) || (invokes(plan.root) && [...tables.runs.values()].some(hasLostWorker))))
       continue;
@@ -55,6 +57,10 @@ function checkEnvironment({ oracle, tables }: World, head: RunHead, { environmen
 }
 
 const LOST_WORKER = /connect_worker_stopped_responding|connect_no_healthy_connection/;
+
+const LOST_THREAD = /ISOLATE_THREAD_LOST|ISOLATE_BUDGET/;
+
+const hasLostThread = ({ log }: RunRow): boolean => log.some(({ dataJson }) => LOST_THREAD.test(dataJson));
 
 const hasLostWorker = ({ log }: RunRow): boolean => log.some(({ dataJson }) => LOST_WORKER.test(dataJson));
 
@@ -111,6 +117,7 @@ function checkHadToStop(world: World, run: RunRow, { options, stays, id }: Funct
   const deadlineMs = beginMs(world, head, options.flowControl) + (options.deadlineMs ?? Infinity);
   const finishMs = (world.flow.startMs(head.id) ?? 0) + (options.finishMs ?? Infinity);
   const dueMs = Math.min(deadlineMs, finishMs);
+  if (hasLostThread(run) && endedMs <= dueMs + TOLD_MS) return;
   if (world.isPlain && hasLostWorker(run) && endedMs <= dueMs + TOLD_MS) return;
   const isLate = stays && (options.deadlineMs !== null || options.finishMs !== null);
   const tooLateMs = Math.max(...stopsOf(world, head).slice(0, 1), tables.epochMs + (calmMs ?? 0)) + TOLD_MS;
@@ -142,7 +149,7 @@ function checkUndone({ oracle, isPlain }: World, run: RunRow, plan: FunctionPlan
   const inTime = (undo: string): boolean => !late.has(undo);
   const wantedOrder = finished.toReversed().filter(inTime).join(", ");
   const order = undone.filter(inTime).join(", ");
-  if (isPlain && hasLostWorker(run) && isReportedStopped(head, finished, undone)) return;
+  if ((hasLostThread(run) || (isPlain && hasLostWorker(run))) && isReportedStopped(head, finished, undone)) return;
   if (order !== wantedOrder) oracle.fail("S26", `Run ${head.id}: ${order} instead of ${wantedOrder}.`);
   if (new Set(undone).size !== undone.length || undone.length !== finished.length)
     oracle.fail("S26", `Run ${head.id}: ${undone.join(", ")} of ${finished.join(", ")}.`);

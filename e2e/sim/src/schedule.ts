@@ -165,8 +165,9 @@ function unrest(world: World): string | undefined {
     const { inFlight, runsInMemory } = gateway.core.dispatcher.status();
     if (inFlight > 0 || runsInMemory > 0) return `${gateway.name}: ${inFlight} dispatches, ${runsInMemory} runs.`;
   }
-  for (const { name, connection, closing, watch } of world.liveApps) {
+  for (const { name, connection, closing, pool, watch } of world.liveApps) {
     if (!connection || closing) continue;
+    if ((pool?.busy ?? 0) > 0) return `${name}: ${pool?.busy} turns in its pool.`;
     const { inFlight, runningHandlers } = connection.debugState();
     if (inFlight > 0 || runningHandlers > 0) return `${name}: ${inFlight} requests, ${runningHandlers} handlers.`;
     if (watch.unanswered.length > 0) return `${name} has unanswered: ${watch.unanswered.join(", ")}.`;

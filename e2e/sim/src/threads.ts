@@ -4,6 +4,7 @@
  */
 import type { Dice } from "./random.ts";
 import type { Actor } from "./scheduler.ts";
+import { cloneWithPorts } from "./sim-port.ts";
 import { Emitter } from "./web-socket.ts";
 
 /** Sees every message. */
@@ -91,12 +92,12 @@ export class SimThread extends Emitter {
     this.actor.die();
   }
 
-  postMessage(value: unknown): void {
+  postMessage(value: unknown, _transfer: readonly unknown[] = []): void {
     if (!this.#owner.acts()) return;
     for (const message of listOf(value)) this.#tap.sent(message);
     // Its exit is on the way.
     if (!this.actor.alive) return;
-    const copy: unknown = structuredClone(value);
+    const copy: unknown = cloneWithPorts(value, this.actor);
     this.#lastToThreadMs = this.#arrivalMs(this.#lastToThreadMs);
     this.actor.scheduler.at(this.#lastToThreadMs, this.actor, () => {
       if (!this.#portOpen) return;

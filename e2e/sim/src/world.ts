@@ -45,6 +45,7 @@ const THOUGHTS_SEED = 5_000_000_029;
 const TIMEOUTS_SEED = 7_000_000_003;
 const LOOK_AHEAD_SEED = 6_000_000_031;
 const QUEUES_SEED = 8_000_000_009;
+const POOL_SEED = 9_000_000_011;
 /** Of apps, and of gateways. */
 const OLDER_RATE = 0.1;
 /** Longer than a schedule. */
@@ -88,7 +89,8 @@ export class World
   apps: AppNode[] = [];
   gateways: GatewayNode[] = [];
   readonly #faultDice: Dice;
-  readonly #appPlan: Omit<AppPlan, "version" | "functions" | "environment" | "takes">;
+  readonly #appPlan: Omit<AppPlan, "version" | "functions" | "environment" | "takes" | "pool">;
+  #pool: AppPlan["pool"] = null;
   /** Of the app's first deployment. */
   readonly #first: readonly FunctionPlan[];
   readonly #versions: readonly string[];
@@ -116,7 +118,8 @@ export class World
     this.#later = later;
     const ahead = createDice(seed + LOOK_AHEAD_SEED);
     const queues = createDice(seed + QUEUES_SEED);
-    const own = { silentNetwork: quiet, lookAheadMoments: ahead, queues };
+    const pooled = createDice(seed + POOL_SEED);
+    const own = { silentNetwork: quiet, lookAheadMoments: ahead, queues, poolThreads: pooled };
     const adversaries = pickAdversaries(against, later, own, always);
     this.gatewayExtensions = () => extensionsOf(ahead, OLDER_RATE);
     this.isPlain = adversaries.has("plainPeer");
@@ -164,6 +167,7 @@ export class World
     this.#events = new Events(this.clients, first, this.faults.windowMs, this.#twins.length > 0 ? later : null);
     this.functions = [...this.#first, ...(lateFunction ? [lateFunction.plan] : []), ...this.#twins];
     this.#impostor = adversaries.has("impostors") ? new Impostor(this, later.fork()) : null;
+    if (adversaries.has("poolThreads")) this.#isolate(pooled);
     this.#watch();
     if (adversaries.has("lookAheadMoments") && !faults.isGentle) {
       const moments = new LookAheadMoments(this, createDice(ahead.fork()));
@@ -246,6 +250,23 @@ export class World
       else this.scheduler.after(100, null, start);
     };
     this.scheduler.at(lateFunction.atMs, null, start);
+  }
+
+  /** Some functions run in threads of a pool, which die. */
+  #isolate(dice: Dice): void {
+    const ids = this.#first.map(({ id }) => id).filter(() => dice.chance(0.7));
+    const functionIds = ids.length > 0 ? ids : this.#first.slice(0, 1).map(({ id }) => id);
+    this.#pool = { threads: dice.pick([1, 1, 2, 3]), functionIds };
+    // Those schedules are about what must not be lost at all.
+    const deaths = this.faults.isGentle ? 0 : dice.between(0, 5);
+    for (let count = 0; count < deaths; count += 1) {
+      this.scheduler.at(dice.within(0, this.faults.windowMs), null, () => {
+        const pools = this.liveApps.flatMap(({ pool }) => pool ?? []);
+        if (pools.length === 0) return;
+        this.scheduler.trace.note(this.scheduler.nowMs, "fault", "end a pool thread");
+        dice.pick(pools).end(dice, dice.chance(0.5));
+      });
+    }
   }
 
   #suspend(dice: Dice): void {
@@ -345,6 +366,7 @@ export class World
       version,
       functions,
       takes,
+      pool: this.#pool,
     });
     this.apps.push(app);
     app.main.onDeath(() => {

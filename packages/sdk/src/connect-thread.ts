@@ -1,5 +1,5 @@
 /** The connection thread's entry: what `new Worker(...)` runs. */
-import { parentPort } from "node:worker_threads";
+import { parentPort, receiveMessageOnPort } from "node:worker_threads";
 import { systemClock, systemRandom, systemTimers } from "@holdfast/core";
 import { createEmergencyChannel } from "./connection/thread/emergency.ts";
 import { openWebSocket } from "./connection/thread/gateway-socket.ts";
@@ -28,5 +28,11 @@ runThread(parentPort, {
     maps: createSourceMaps(),
   },
   listenToSignals,
+  drainPort: (port) => {
+    const posted: unknown[] = [];
+    for (let one = receiveMessageOnPort(port); one !== undefined; one = receiveMessageOnPort(port))
+      posted.push(one.message);
+    return posted;
+  },
   exit: endAfterInspection(inspectorSessions),
 });

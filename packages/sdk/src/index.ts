@@ -36,6 +36,7 @@ export type {
   RunError,
 } from "./functions/define-function.ts";
 export type { CancelOption, ConcurrencyOption, FunctionOptions } from "./functions/function-options.ts";
+export type { IsolateOption } from "./functions/isolate-option.ts";
 export {
   connect,
   cron,

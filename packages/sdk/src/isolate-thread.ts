@@ -1,6 +1,8 @@
 /** A pool thread's entry: what the boot script of `isolation/main/spawn-pool-thread.ts` runs. */
 import { workerData } from "node:worker_threads";
 import { HoldfastError, systemClock } from "@holdfast/core";
+import type { IsolatedFunctions } from "./connection/pool-thread/isolated-strategy.ts";
+import { createPoolHandlers } from "./connection/pool-thread/pool-handlers.ts";
 import { ISOLATION_VERSION, type PoolThreadInit } from "./isolation/shared/isolation-messages.ts";
 import { runPoolThread } from "./isolation/thread/run-pool-thread.ts";
 
@@ -17,4 +19,11 @@ if (init.version !== ISOLATION_VERSION || init.port === undefined) {
 // What code of the app finds there is not meant for it.
 for (const key of Object.keys(workerData as object)) Reflect.deleteProperty(workerData as object, key);
 
-runPoolThread(init, { clock: systemClock, importModule });
+const { handlers } = init;
+runPoolThread(init, {
+  clock: systemClock,
+  importModule,
+  ...(handlers === undefined
+    ? {}
+    : { makeHandlers: (thread) => createPoolHandlers(handlers as IsolatedFunctions, thread) }),
+});

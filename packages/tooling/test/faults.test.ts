@@ -50,6 +50,7 @@ test("every fault of the table has a test that exists", () => {
 const own = new Set([
   "Found under load",
   "With peers of the base protocol",
+  "Isolated functions",
   "Looking ahead",
   "Silence",
   "Hostile peers",

@@ -123,6 +123,7 @@ const planted: Record<string, [file: string, line: string]> = {
   "sdk-main-imports": ["packages/sdk/src/connection/main/main.ts", 'import "../thread/run.ts";'],
   "sdk-looks-node-up": ["packages/sdk/src/functions/fn.ts", 'import "node:os";'],
   "sdk-thread-entry": ["packages/sdk/src/connect-thread.ts", 'import "./functions/fn.ts";'],
+  "sdk-connection-pool-thread-imports": ["packages/sdk/src/connection/pool-thread/a.ts", 'import "../thread/run.ts";'],
   "sdk-pool-thread-entry": ["packages/sdk/src/isolate-thread.ts", 'import "./functions/fn.ts";'],
   "sdk-npm": ["packages/sdk/src/connection/main/main.ts", 'import "ws";'],
   "sdk-thread-npm": ["packages/sdk/src/connection/thread/run.ts", 'import "hono";'],

@@ -11,7 +11,13 @@ import {
   type HoldfastFunction,
 } from "../functions/define-function.ts";
 import type { FunctionOptions } from "../functions/function-options.ts";
+import type { IsolateOption } from "../functions/isolate-option.ts";
 import { HoldfastClient } from "./client.ts";
+
+type CreateOptions<Triggers, Schemas extends SchemaMap> = FunctionOptions<Triggers> & {
+  /** Called once when a run has failed permanently; a function of its own, with steps and retries. */
+  readonly onFailure?: FailureHandler<EventOfTriggers<Triggers, Schemas>, Schemas>;
+};
 
 /**
  * An app: where its functions are defined, its events are sent from, and its connection is made.
@@ -20,20 +26,22 @@ import { HoldfastClient } from "./client.ts";
  */
 export class Holdfast<const Schemas extends SchemaMap = NoSchemas> extends HoldfastClient<Schemas> {
   /**
+   * Defines a function whose handler is the export of a module; it runs in a pool thread.
+   * @throws HoldfastError `FUNCTION_INVALID`, `ISOLATE_MODULE_INVALID`
+   */
+  createFunction<const Triggers extends TriggerInput | readonly TriggerInput[] = readonly [], Output = unknown>(
+    options: CreateOptions<Triggers, Schemas> & { readonly isolate: IsolateOption },
+  ): HoldfastFunction<DataOfTriggers<Triggers, Schemas>, Output>;
+  /**
    * Defines a function; `connect` brings it to life.
    * @throws HoldfastError `FUNCTION_INVALID`
    */
   createFunction<const Triggers extends TriggerInput | readonly TriggerInput[] = readonly [], Output = unknown>(
-    options: FunctionOptions<Triggers> & {
-      /** Called once when a run has failed permanently; a function of its own, with steps and retries. */
-      readonly onFailure?: FailureHandler<EventOfTriggers<Triggers, Schemas>, Schemas>;
-    },
+    options: CreateOptions<Triggers, Schemas> & { readonly isolate?: undefined },
     handler: Handler<EventOfTriggers<Triggers, Schemas>, Schemas, Output>,
-  ): HoldfastFunction<DataOfTriggers<Triggers, Schemas>, Output> {
-    return defineFunction(this, options as FunctionOptions, handler) as HoldfastFunction<
-      DataOfTriggers<Triggers, Schemas>,
-      Output
-    >;
+  ): HoldfastFunction<DataOfTriggers<Triggers, Schemas>, Output>;
+  createFunction(options: object, handler?: unknown): HoldfastFunction {
+    return defineFunction(this, options as FunctionOptions, handler);
   }
 
   /**

@@ -7,6 +7,7 @@ import { type EventPayload, encodeJsonBytes, isRecord, normalizeError } from "@h
 import { validateData } from "../events/event-types.ts";
 import type { FetchedRunState } from "../events/run-state.ts";
 import type { FailureContext, HandlerContext } from "../functions/define-function.ts";
+import { isolatedFunctionOf, loadIsolated } from "../functions/load-isolated.ts";
 import { type RegisteredFunction, type Registry, schemaFor } from "../functions/registry.ts";
 import { reviveError } from "../steps/errors.ts";
 import { Journal } from "../steps/journal.ts";
@@ -19,7 +20,7 @@ import { inTurn, type Turns, UNLIMITED_TURNS } from "./fair-turns.ts";
 import type { IsolatedBodies } from "./isolated-body.ts";
 import { Pass, type PassHandler } from "./pass.ts";
 import { type PassInput, readPassInput } from "./pass-input.ts";
-import type { Intercept } from "./pass-options.ts";
+import type { BodyWatch, Intercept, PassOptions } from "./pass-options.ts";
 import { errorObject } from "./result-json.ts";
 import { nothingNew } from "./result-of.ts";
 
@@ -31,6 +32,8 @@ export interface MainThreadDeps {
   readonly turns?: Turns;
   /** Where marked bodies of steps run; default: in this thread. */
   readonly isolation?: IsolatedBodies;
+  /** In a pool thread: what is told of the bodies of a request. */
+  readonly watch?: (request: ExecutionRequest) => BodyWatch;
 }
 
 /** What a reply says its version is when the request's could not be read. */
@@ -38,7 +41,7 @@ const FALLBACK_VERSION = 2;
 
 /** Runs handlers where they were defined: on the thread that called `connect`. */
 export function createMainThreadStrategy(registry: Registry, deps: MainThreadDeps = {}): ExecutionStrategy {
-  const { intercept, turns = UNLIMITED_TURNS } = deps;
+  const { intercept, turns = UNLIMITED_TURNS, watch } = deps;
   const ports = {
     clock: deps.clock ?? systemClock,
     timers: deps.timers ?? systemTimers,
@@ -50,7 +53,8 @@ export function createMainThreadStrategy(registry: Registry, deps: MainThreadDep
   const execute: ExecutionStrategy["execute"] = async (request, port, signal) => {
     let requestVersion = FALLBACK_VERSION;
     try {
-      const fn = findFunction(registry, request);
+      const found = findFunction(registry, request);
+      const fn = found.definition.isolate === undefined || found.isFailureHandler ? found : await loadInline(found);
       const read = readPassInput(request.payload, () => fetchState(fn, request, signal));
       const input = read instanceof Promise ? await read : read;
       requestVersion = input.requestVersion;
@@ -61,7 +65,10 @@ export function createMainThreadStrategy(registry: Registry, deps: MainThreadDep
         if (wait) return wait.then(() => inTurn(turns, begin));
         if (mode.type === "targeted" && isFinished(input, mode.hash)) return nothingNew(requestVersion);
         if (signal.aborted) return { ...nothingNew(requestVersion), stale: true };
-        const optional = intercept === undefined ? {} : { intercept };
+        const optional: Pick<PassOptions, "intercept" | "watch"> = {
+          ...(intercept === undefined ? {} : { intercept }),
+          ...(watch === undefined ? {} : { watch: watch(request) }),
+        };
         const options = { request, input, fn, mode, port, signal, ports, ...optional };
         return new Pass(options).run(handlerOf(fn, input, request, ports.clock.nowMs()));
       };
@@ -75,6 +82,19 @@ export function createMainThreadStrategy(registry: Registry, deps: MainThreadDep
     // Parsed in its turn: a payload may be large.
     execute: (request, port, signal) => inTurn(turns, () => execute(request, port, signal)),
   } satisfies ExecutionStrategy;
+}
+
+const inline = new WeakMap<object, Promise<RegisteredFunction>>();
+
+/** An isolated function that is to run in this thread all the same: in tests of functions. */
+function loadInline(fn: RegisteredFunction): Promise<RegisteredFunction> {
+  const known = inline.get(fn.definition);
+  if (known) return known;
+  const isolated = isolatedFunctionOf(fn);
+  if (isolated === undefined) return Promise.resolve(fn);
+  const loading = loadIsolated(isolated, fn.client);
+  inline.set(fn.definition, loading);
+  return loading;
 }
 
 function findFunction(registry: Registry, { appName, functionSlug }: ExecutionRequest): RegisteredFunction {

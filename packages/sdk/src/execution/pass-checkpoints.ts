@@ -21,7 +21,7 @@ export interface PassCheckpointsDeps {
 export class PassCheckpoints {
   readonly #port: CheckpointPort;
   readonly #deps: PassCheckpointsDeps;
-  readonly #options: Pick<PassOptions, "fn" | "ports">;
+  readonly #options: Pick<PassOptions, "fn" | "ports" | "watch">;
   readonly #looksAhead: boolean;
 
   constructor(options: PassOptions, deps: PassCheckpointsDeps) {
@@ -38,10 +38,10 @@ export class PassCheckpoints {
    */
   readonly flushSoon = (): void => {
     if (!this.#looksAhead) return afterMicrotasks(this.#flush);
-    const { fn, ports } = this.#options;
+    const { fn, ports, watch } = this.#options;
     const startedMs = ports.clock.monotonicMs();
     const startedCpuMs = cpuTime.readMs(startedMs);
-    const isFlushed = blockingHandlers.has(fn);
+    const isFlushed = watch !== undefined || blockingHandlers.has(fn);
     const turn = blockingHandlers.openTurn();
     const whenSettled = (): void => {
       if (!this.#deps.isSettled()) return afterMicrotasks(whenSettled);

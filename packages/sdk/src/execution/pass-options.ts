@@ -1,6 +1,6 @@
 import type { Clock, Timers } from "@holdfast/core";
 import type { RegisteredFunction } from "../functions/registry.ts";
-import type { PassMode } from "../steps/pass-types.ts";
+import type { OpText, PassMode } from "../steps/pass-types.ts";
 import type { StepCall } from "../steps/step-call.ts";
 import type { CancelSignal } from "./abort.ts";
 import type { CheckpointPort, ExecutionRequest } from "./execution.ts";
@@ -16,6 +16,13 @@ export interface PassPorts {
   readonly isolation?: IsolatedBodies | undefined;
 }
 
+/** Told of the bodies of one pass: what is left of a thread that is ended in the middle of one. */
+export interface BodyWatch {
+  /** `failure` is the op that says that the step has failed, with an error that is to be filled in. */
+  onBegun(hash: string, failure: OpText): void;
+  onEnded(op: OpText): void;
+}
+
 /** Gives what is run instead of a step that the handler calls; tests put their own bodies in place here. */
 export type Intercept = (fullId: string, call: StepCall) => StepCall;
 
@@ -29,4 +36,6 @@ export interface PassOptions {
   readonly signal: CancelSignal;
   readonly ports: PassPorts;
   readonly intercept?: Intercept;
+  /** With it results leave this thread before the handler goes on. */
+  readonly watch?: BodyWatch;
 }

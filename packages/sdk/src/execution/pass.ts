@@ -27,12 +27,12 @@ import { PassCleanups } from "./pass-cleanups.ts";
 import type { PassOptions } from "./pass-options.ts";
 import { LONG_BODY_MS, MISSING_GRACE_MS, RECORDED_GRACE_MS, UNDO_GRACE_MS } from "./pass-times.ts";
 import { resultOf } from "./result-of.ts";
-import { type BodyEnd, runBody, startInTurn } from "./run-body.ts";
 import { RunTime } from "./run-time.ts";
 import { signatureConflict } from "./signature.ts";
 import { StepOrderCheck } from "./step-order-check.ts";
 import { nestedCall, StepRecord } from "./step-record.ts";
 import { readThrown, type Thrown } from "./thrown.ts";
+import { type BodyEnd, runWatched, startInTurn } from "./watched-body.ts";
 
 /** What the handler is called with; the pass supplies the tools. */
 export type PassHandler = (tools: { readonly step: StepTools; readonly signal: () => AbortSignal }) => unknown;
@@ -330,7 +330,7 @@ export class Pass {
     const [execution, runSignal, timers] = [this.#execution, this.#signal, this.#cleanups];
     const context = { execution, runSignal, timers, ports, isExtended, isFinal };
     const run = startInTurn(ports.turns, this.#options.port, record.context, () => {
-      if (this.#driver.state.phase === "open") return runBody(record, context, onEnd);
+      if (this.#driver.state.phase === "open") return runWatched(record, this.#options, context, onEnd);
       // Stopped in between: it counts as running, but must not begin.
       return finish({ hash, text: "", bytes: 0 }, 0);
     });

@@ -13,6 +13,7 @@ import type { AppClient } from "./app-client.ts";
 import { FunctionChecks } from "./function-checks.ts";
 import { type FunctionConfig, failureConfig, functionConfig, idOf, queueOf } from "./function-config.ts";
 import type { FunctionOptions } from "./function-options.ts";
+import { type IsolatedHandler, isolatedHandlerOf } from "./isolate-option.ts";
 
 /** What a handler is given. */
 export interface HandlerContext<Event, Schemas extends SchemaMap = SchemaMap> {
@@ -73,7 +74,10 @@ export interface FunctionDefinition {
   readonly failureConfig?: FunctionConfig;
   /** The queue of both. */
   readonly queue: string;
+  /** Of an isolated function it is in a module; see `load-isolated.ts`. */
   readonly handler: (context: HandlerContext<unknown>) => unknown;
+  /** It runs in a pool thread. */
+  readonly isolate?: IsolatedHandler;
   readonly onFailure?: (context: FailureContext<unknown>) => unknown;
   /** Schemas that triggers brought along, by event name. */
   readonly schemas: ReadonlyMap<string, StandardSchemaV1>;
@@ -87,13 +91,9 @@ export function defineFunction(
 ): HoldfastFunction {
   const appId = client.options.id;
   const check: FunctionChecks = new FunctionChecks(idOf(options));
-  if (typeof handler !== "function") {
-    check.fail(
-      "the second argument must be the handler; triggers belong in the first: createFunction({ id, triggers }, handler).",
-    );
-  }
+  checkHandler(check, options, handler);
   const config = functionConfig(appId, options);
-  const { onFailure } = options;
+  const { isolate, onFailure } = options;
   const queue = queueOf(options);
   check.ensure(onFailure === undefined || typeof onFailure === "function", "`onFailure` must be a function.");
   const definition: FunctionDefinition = {
@@ -101,7 +101,8 @@ export function defineFunction(
     client,
     config,
     queue,
-    handler: handler as FunctionDefinition["handler"],
+    handler: (handler ?? notHere) as FunctionDefinition["handler"],
+    ...(isolate === undefined ? {} : { isolate: isolatedHandlerOf(check, isolate) }),
     schemas: schemasOf(options.triggers),
     ...(onFailure === undefined
       ? {}
@@ -111,6 +112,24 @@ export function defineFunction(
         }),
   };
   return Object.freeze({ id: options.id.trim(), slug: config.id, [DEFINITION]: definition });
+}
+
+function checkHandler(check: FunctionChecks, options: unknown, handler: unknown): void {
+  const isIsolated = (options as Partial<FunctionOptions> | undefined)?.isolate !== undefined;
+  if (isIsolated) {
+    const problem =
+      "an isolated function has its handler in the module that `isolate` names; remove the second argument.";
+    return check.ensure(handler === undefined, problem);
+  }
+  if (typeof handler === "function") return;
+  check.fail(
+    "the second argument must be the handler; triggers belong in the first: createFunction({ id, triggers }, handler).",
+  );
+}
+
+/** It is loaded before it is run. */
+function notHere(): never {
+  throw new Error("The handler of an isolated function is in its module.");
 }
 
 export function definitionOf(fn: unknown): FunctionDefinition | undefined {

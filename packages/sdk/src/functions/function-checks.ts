@@ -19,14 +19,14 @@ export const DAY_MS = 86_400_000;
 
 /** Reads the options of one function; whatever is wrong becomes a `FUNCTION_INVALID` that names function and option. */
 export class FunctionChecks {
-  readonly #functionId: string;
+  readonly functionId: string;
 
   constructor(functionId: string) {
-    this.#functionId = functionId;
+    this.functionId = functionId;
   }
 
   fail(problem: string, cause?: unknown): never {
-    throw new HoldfastError("FUNCTION_INVALID", `Function "${this.#functionId}": ${problem}`, { cause });
+    throw new HoldfastError("FUNCTION_INVALID", `Function "${this.functionId}": ${problem}`, { cause });
   }
 
   ensure(condition: boolean, problem: string): asserts condition {

@@ -43,6 +43,7 @@ const KNOWN = [
   "cancelOn",
   "onFailure",
   "description",
+  "isolate",
 ];
 
 const MAX_TRIGGERS = 10;

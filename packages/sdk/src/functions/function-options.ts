@@ -1,6 +1,7 @@
 /** The options of `createFunction` as types; `function-config.ts` checks them. docs/functions.md explains each. */
 import type { DurationInput } from "@holdfast/core";
 import type { TriggerInput } from "../events/triggers.ts";
+import type { IsolateOption } from "./isolate-option.ts";
 
 /** So many runs at once, of all or per value of the key. */
 export interface ConcurrencyOption {
@@ -62,6 +63,8 @@ export interface FunctionOptions<Triggers = TriggerInput | readonly TriggerInput
   readonly cancelOn?: readonly CancelOption[];
   /** For people; not sent. */
   readonly description?: string;
+  /** Runs its handler in a pool thread, which code that computes may block; there is no handler argument then. */
+  readonly isolate?: IsolateOption;
 }
 
 export const DEFAULT_RETRIES = 2;

@@ -66,6 +66,7 @@ export function testConfig(url: string, changes: Partial<SerializableConfig> = {
   return {
     apiBaseUrl: url,
     apps: [{ appName: "app", functions: encodeJsonBytes([]) }],
+    isolated: [],
     instanceId: "instance",
     maxWorkerConcurrency: 100,
     partitions: [],

@@ -16,7 +16,8 @@ export interface Killable extends Opened {
   kill(how?: Death): void;
   /**
    * Ends a thread when it comes to this moment, once: "at start", or "before" and "after" a message from main ("after
-   * INIT") or to main ("before posting REPLY_ACKED").
+   * INIT") or to main ("before posting REPLY_ACKED"), to a thread of the pool ("after giving SYNC") or from one ("before
+   * hearing TURN_BEGUN").
    */
   dieAt(moment: string, how?: Death): void;
   /** Whether the moment that was ordered has not come yet. */
@@ -115,6 +116,23 @@ function trap(channel: string, order: string): string {
       listener(posted);
       for (const { type } of messages) come("after " + type);
     });
+    // The ports to the threads of a pool.
+    const { MessagePort } = require("node:worker_threads");
+    const { postMessage: give, on: hear } = MessagePort.prototype;
+    MessagePort.prototype.postMessage = function (message, ...rest) {
+      if (this === parentPort) return give.call(this, message, ...rest);
+      come("before giving " + message.type);
+      give.call(this, message, ...rest);
+      come("after giving " + message.type);
+    };
+    MessagePort.prototype.on = function (name, listener) {
+      if (this === parentPort || name !== "message") return hear.call(this, name, listener);
+      return hear.call(this, name, (message) => {
+        come("before hearing " + message.type);
+        listener(message);
+        come("after hearing " + message.type);
+      });
+    };
     const post = parentPort.postMessage.bind(parentPort);
     parentPort.postMessage = (posted, transfer) => {
       const messages = [posted].flat();

@@ -64,6 +64,7 @@ function bench(maxWorkerConcurrency = 10) {
       inFlight: new InFlightRequests(clock, 1, config),
       http: { flush: async () => ({ ok: true }) },
       counters: { setDoubtNumber: () => {}, addRevocation: () => {} },
+      isolated: { isIsolated: () => false, has: () => false, adopt: () => {}, forget: () => {} },
     } as unknown as ConstructorParameters<typeof RequestManager>[0],
     (effect) => {
       effects.push(effect);

@@ -26,7 +26,9 @@ import type { ConnectOptions } from "../shared/connect-options.ts";
 import type { RequiredExtension, SerializableConfig } from "../shared/serializable-config.ts";
 import { CONNECT_TIMEOUTS, MAX_APPS, OFFERED_EXTENSIONS } from "../shared/serializable-config.ts";
 import type { Connection } from "./connection.ts";
+import type { ConnectionPool } from "./connection-pool.ts";
 import { createIsolation } from "./create-isolation.ts";
+import { createHandlerPool } from "./handler-pool.ts";
 import { whyNoStack } from "./inspector.ts";
 import { openConnection } from "./open-connection.ts";
 import { RECONNECT_BACKOFF, type ResolvedConnectOptions, resolveConnectOptions } from "./resolve-options.ts";
@@ -61,10 +63,12 @@ export async function connect(input: ConnectInput): Promise<Connection> {
   const client = commonClientOptions(input?.apps);
   const options = resolveConnectOptions(input, process.env);
   const log = logWith(input.logger ?? client.logger);
-  const isolation = createIsolation(log, options.isolation);
+  const handlers = createHandlerPool(input.apps, options.isolation);
+  const isolation = createIsolation(log, options.isolation, handlers ?? undefined);
   try {
     await isolation.prepare();
-    return await start(input, client, options, { log, isolation });
+    const pool = handlers?.portsOf(await isolation.open());
+    return await start(input, client, options, { log, isolation, pool, config: handlers?.config });
   } catch (error) {
     await isolation.close();
     throw error;
@@ -74,6 +78,9 @@ export async function connect(input: ConnectInput): Promise<Connection> {
 interface ConnectParts {
   readonly log: Log;
   readonly isolation: Isolation;
+  /** Of isolated functions; undefined = there is none. */
+  readonly pool: ConnectionPool | undefined;
+  readonly config: Partial<SerializableConfig> | undefined;
 }
 
 async function start(
@@ -97,17 +104,18 @@ async function openWith(
   input: ConnectInput,
   client: ResolvedClientOptions,
   options: ResolvedConnectOptions,
-  { log, isolation }: ConnectParts,
+  { log, isolation, pool, config }: ConnectParts,
 ): Promise<Connection> {
   const strategy = createMainThreadStrategy(createRegistry(input.apps), {
     turns: options.yieldAfterMs === null ? UNLIMITED_TURNS : turns.limitedTo(options.yieldAfterMs),
     isolation,
   });
   return openConnection({
-    config: configOf(input.apps, client, options, input.logger ?? client.logger),
+    config: { ...configOf(input.apps, client, options, input.logger ?? client.logger), ...config },
     strategy,
     startThread,
     isolation,
+    ...(pool === undefined ? {} : { pool }),
     respawn: options.respawn,
     hangTimeoutMs: options.hangTimeoutMs,
     connectTimeoutMs: options.connectTimeoutMs,
@@ -138,6 +146,7 @@ function configOf(
     ...(client.signingKey === undefined ? {} : { hashedSigningKey: client.signingKey.reveal() }),
     ...(client.signingKeyFallback === undefined ? {} : { hashedFallbackKey: client.signingKeyFallback.reveal() }),
     apps: manifests,
+    isolated: [],
     instanceId,
     maxWorkerConcurrency,
     partitions: [],

@@ -4,7 +4,13 @@
  */
 import { type Clock, type ClockReading, type HoldfastError, readClocks } from "@holdfast/core";
 import { type CancelSignal, CancelSource } from "../../execution/abort.ts";
-import type { AdoptedRequest, LedgerOutcome } from "../shared/messages.ts";
+import type {
+  AdoptedRequest,
+  IsolatedEntry,
+  IsolatedPlace,
+  IsolatedRequest,
+  LedgerOutcome,
+} from "../shared/messages.ts";
 import type { RequestIdentity } from "../shared/reply.ts";
 
 /** How a checkpoint was answered; see the protocol. */
@@ -27,6 +33,8 @@ interface Entry {
   asOf: ClockReading | null;
   lastSequence: number;
   outcome: LedgerOutcome | null;
+  /** Undefined: it is this thread's. */
+  isolated?: IsolatedEntry;
 }
 
 /**
@@ -88,6 +96,23 @@ export class Ledger {
     });
     this.#running += 1;
     return cancellation;
+  }
+
+  /** A request that a pool thread has, or is to get: what is needed of it should the connection thread die. */
+  openIsolated(identity: RequestIdentity, appName: string, leaseId: string, work: IsolatedRequest | null): void {
+    const signal = this.open(identity, appName, leaseId, 0, null);
+    const entry = signal && this.#entries.get(identity.requestId);
+    if (entry) entry.isolated = { place: null, work };
+  }
+
+  placeIsolated(requestId: string, place: IsolatedPlace): void {
+    const entry = this.#entries.get(requestId);
+    if (entry?.isolated) entry.isolated = { ...entry.isolated, place };
+  }
+
+  /** Whether a checkpoint has no answer yet: then the next one waits. */
+  hasOpenCheckpoint(requestId: string): boolean {
+    return (this.#entries.get(requestId)?.checkpoints.size ?? 0) > 0;
   }
 
   /** A lower doubt number than the entry's is what was held back while main was blocked. */
@@ -168,13 +193,14 @@ export class Ledger {
 
   /** Everything, for a new thread. */
   requestsToAdopt(): readonly AdoptedRequest[] {
-    return [...this.#entries.values()].map(({ identity, appName, leaseId, startedAtMs, outcome, checkpoints }) => ({
-      identity,
-      appName,
-      leaseId,
-      ageMs: this.#clock.monotonicMs() - startedAtMs,
-      outcome,
-      checkpoints: [...checkpoints].map(([sequence, { ops }]) => ({ sequence, ops })),
+    return [...this.#entries.values()].map((entry) => ({
+      identity: entry.identity,
+      appName: entry.appName,
+      leaseId: entry.leaseId,
+      ...(entry.isolated === undefined ? {} : { isolated: entry.isolated }),
+      ageMs: this.#clock.monotonicMs() - entry.startedAtMs,
+      outcome: entry.outcome,
+      checkpoints: [...entry.checkpoints].map(([sequence, { ops }]) => ({ sequence, ops })),
     }));
   }
 

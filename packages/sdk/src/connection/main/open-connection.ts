@@ -22,6 +22,7 @@ import { type InitMessage, type MainMessage, THREAD_PROTOCOL_VERSION, type Threa
 import type { SerializableConfig } from "../shared/serializable-config.ts";
 import { type Closer, createCloser } from "./closer.ts";
 import type { Connection, ConnectionDebugState } from "./connection.ts";
+import { type ConnectionPool, poolAccess } from "./connection-pool.ts";
 import { ConnectionStatus } from "./connection-status.ts";
 import { HANG_TIMEOUT_MS } from "./hang-watch.ts";
 import { Ledger } from "./ledger.ts";
@@ -38,6 +39,8 @@ export interface OpenConnectionDeps {
   readonly startThread: () => ThreadHandle;
   /** The threads that isolated code runs in. */
   readonly isolation?: Pick<Isolation, "debugState" | "close">;
+  /** The same, for isolated functions; undefined = there is none. */
+  readonly pool?: ConnectionPool;
   readonly respawn: RespawnPolicy;
   /** How long the thread may give no sign of life, in main's own ticks. Default 10 s. */
   readonly hangTimeoutMs?: number;
@@ -221,6 +224,7 @@ class ThreadedConnection implements Connection {
         ...this.#watch.prepareThread(),
         crashes,
         shutdown: this.#shutdown(),
+        pool: poolAccess(this.#deps.pool, (message) => this.#host.send(message)),
       },
       { type: "CONNECT", resumed: this.#status.everReady },
       ...this.#closer.greeting(),
@@ -247,7 +251,12 @@ class ThreadedConnection implements Connection {
       case "LEASE_EXTENDED":
       case "LEASE_LOST":
       case "CANCEL":
+      case "ISOLATED_REQUEST":
+      case "ISOLATED_TURN":
+      case "ISOLATED_ENDED":
         return this.#runner.onMessage(message);
+      case "POOL_THREAD_WANTED":
+        return this.#deps.pool?.want(message.waiting);
       case "DEBUG_STATE":
         this.#mirror = message;
         return;

@@ -37,7 +37,8 @@ type ExecutionRequestMessage = Extract<ThreadMessage, { type: "EXECUTION_REQUEST
 /** What the connection thread says about requests. */
 export type RequestMessage =
   | ExecutionRequestMessage
-  | Extract<ThreadMessage, { type: "REPLY_ACKED" | "CHECKPOINT_ACKED" | "LEASE_EXTENDED" | "LEASE_LOST" | "CANCEL" }>;
+  | Extract<ThreadMessage, { type: "REPLY_ACKED" | "CHECKPOINT_ACKED" | "LEASE_EXTENDED" | "LEASE_LOST" | "CANCEL" }>
+  | Extract<ThreadMessage, { type: `ISOLATED_${string}` }>;
 
 export interface RequestRunner {
   /** Handlers that run, including those whose result is no longer needed. */
@@ -141,6 +142,12 @@ function applyToLedger(message: Exclude<RequestMessage, ExecutionRequestMessage>
       leaseGuard.onRevocation();
       ledger.cancel(requestId, new HoldfastError("RUN_CANCELLED", message.reason || "The run was cancelled."));
       return leaseGuard.recheck();
+    case "ISOLATED_REQUEST":
+      return ledger.openIsolated(message.identity, message.appName, message.leaseId, message.work);
+    case "ISOLATED_TURN":
+      return ledger.placeIsolated(requestId, message.place);
+    case "ISOLATED_ENDED":
+      return void ledger.remove(requestId);
     default:
       return unreachable(message);
   }

@@ -23,7 +23,7 @@ import {
   type RespawnEvent,
   type RespawnState,
 } from "../machines/respawn-machine.ts";
-import { type MainMessage, readThreadMessages, type ThreadMessage } from "../shared/messages.ts";
+import { type MainMessage, readThreadMessages, type ThreadMessage, transferOf } from "../shared/messages.ts";
 import { packMessages } from "../shared/packed-bytes.ts";
 import type { ThreadHandle } from "./spawn-thread.ts";
 import { drainStream } from "./thread-output.ts";
@@ -171,7 +171,7 @@ export class ThreadHost {
     this.#outgoing = [];
     if (messages.length === 0) return;
     const packed = packMessages(messages);
-    this.#current?.thread.postMessage(packed.length === 1 ? packed[0] : packed);
+    this.#current?.thread.postMessage(packed.length === 1 ? packed[0] : packed, messages.flatMap(transferOf));
   }
 
   #run(effect: RespawnEffect): void {
@@ -240,7 +240,7 @@ export class ThreadHost {
       this.#ended.add(thread);
       this.#exited(generation, `It exited with code ${code}.`);
     });
-    for (const message of this.#deps.greet(this.crashes)) thread.postMessage(message);
+    for (const message of this.#deps.greet(this.crashes)) thread.postMessage(message, transferOf(message));
   }
 
   #receive(thread: ThreadHandle, posted: unknown): void {

@@ -2,6 +2,7 @@
  * The messages between main thread and connection thread, and how a post is read. What each means in every situation
  * is in `message-table.ts`.
  */
+import type { MessagePort } from "node:worker_threads";
 import { type ClockReading, HoldfastError, type LogLevel, type PlainError } from "@holdfast/core";
 import type { CheckpointOutcome, Extension, RequestIdentity } from "@holdfast/protocol";
 import type { ConnectionState, DebugState } from "./debug-state.ts";
@@ -21,11 +22,42 @@ export type LedgerOutcome =
   | { readonly kind: "response"; readonly response: Uint8Array }
   | { readonly kind: "error"; readonly error: PlainError };
 
+/** Which turn of which pool thread an isolated request has; null = it stood in line. */
+export type IsolatedPlace = { readonly slot: number; readonly turn: number } | null;
+
+/** What it takes to begin with an isolated request. */
+export interface IsolatedRequest {
+  /** The GATEWAY_EXECUTOR_REQUEST frame as it came. */
+  readonly request: Uint8Array;
+  readonly extensions: readonly Extension[];
+}
+
+/** An isolated request as main keeps it: how it goes on and how it ended is known to its thread alone. */
+export interface IsolatedEntry {
+  readonly place: IsolatedPlace;
+  /** Null: main had been blocked for so long that it was not sent along. */
+  readonly work: IsolatedRequest | null;
+}
+
+/** The pool's threads, as the connection thread knows them. */
+export interface PoolAccess {
+  /** Whose turn each thread has: `isolation/shared/thread-cells.ts`. */
+  readonly cells: SharedArrayBuffer;
+  readonly ports: readonly PoolThreadPort[];
+}
+
+/** A port of its own to the thread of this slot. It has to be transferred. */
+export interface PoolThreadPort {
+  readonly slot: number;
+  readonly port: MessagePort;
+}
+
 /** A request in flight as a new thread takes it over. */
 export interface AdoptedRequest {
   readonly identity: RequestIdentity;
   readonly appName: string;
   readonly leaseId: string;
+  readonly isolated?: IsolatedEntry;
   /** How long it has been in flight. */
   readonly ageMs: number;
   /** Without one the handler still runs. */
@@ -46,6 +78,8 @@ export interface InitMessage {
   readonly crashes: number;
   /** Numbers of the signals that close the connection, and how long work may take then. */
   readonly shutdown: { readonly signals: readonly number[]; readonly drainMs: number };
+  /** Null = no function is isolated. */
+  readonly pool: PoolAccess | null;
 }
 
 export type MainMessage =
@@ -71,7 +105,11 @@ export type MainMessage =
       readonly ops: Uint8Array;
     }
   /** Whether code of the request waits for a newer confirmation of its lease. */
-  | { readonly type: "LEASE_WANTED"; readonly requestId: string; readonly wanted: boolean };
+  | { readonly type: "LEASE_WANTED"; readonly requestId: string; readonly wanted: boolean }
+  /** A thread was started in this slot of the pool, instead of the one before. */
+  | ({ readonly type: "POOL_THREAD_STARTED" } & PoolThreadPort)
+  /** The thread of this slot is gone, or ends now, and nothing that it was doing will be done; why. */
+  | { readonly type: "POOL_THREAD_LOST"; readonly slot: number; readonly error: PlainError };
 
 export type ThreadMessage =
   | { readonly type: "STATE_CHANGE"; readonly state: ConnectionState }
@@ -103,6 +141,25 @@ export type ThreadMessage =
     }
   | { readonly type: "LEASE_LOST"; readonly requestId: string }
   | { readonly type: "CANCEL"; readonly requestId: string; readonly reason: string }
+  /** A request of an isolated function is in flight; main keeps it for the next thread. */
+  | {
+      readonly type: "ISOLATED_REQUEST";
+      readonly requestId: string;
+      readonly identity: RequestIdentity;
+      readonly appName: string;
+      readonly leaseId: string;
+      readonly work: IsolatedRequest | null;
+    }
+  /** A pool thread is given it. */
+  | {
+      readonly type: "ISOLATED_TURN";
+      readonly requestId: string;
+      readonly place: NonNullable<IsolatedPlace>;
+    }
+  /** It is not in flight any more, without an acknowledged reply. */
+  | { readonly type: "ISOLATED_ENDED"; readonly requestId: string }
+  /** So many isolated requests wait for a thread, and none is free; 0 = none waits any more. */
+  | { readonly type: "POOL_THREAD_WANTED"; readonly waiting: number }
   /** The time is the monotonic one, which all threads of a process share. */
   | { readonly type: "DEBUG_STATE"; readonly debug: DebugState; readonly writtenMs: number }
   | {
@@ -128,6 +185,8 @@ const MAIN_ROWS: Readonly<Record<MainMessage["type"], true>> = {
   EXECUTION_DROPPED: true,
   CHECKPOINT: true,
   LEASE_WANTED: true,
+  POOL_THREAD_STARTED: true,
+  POOL_THREAD_LOST: true,
 };
 export const MAIN_MESSAGE_TYPES = Object.keys(MAIN_ROWS) as readonly MainMessage["type"][];
 
@@ -140,6 +199,10 @@ const THREAD_ROWS: Readonly<Record<ThreadMessage["type"], true>> = {
   LEASE_EXTENDED: true,
   LEASE_LOST: true,
   CANCEL: true,
+  ISOLATED_REQUEST: true,
+  ISOLATED_TURN: true,
+  ISOLATED_ENDED: true,
+  POOL_THREAD_WANTED: true,
   DEBUG_STATE: true,
   LOG: true,
   STALL_ENDED: true,
@@ -147,6 +210,12 @@ const THREAD_ROWS: Readonly<Record<ThreadMessage["type"], true>> = {
   CLOSED: true,
 };
 export const THREAD_MESSAGE_TYPES = Object.keys(THREAD_ROWS) as readonly ThreadMessage["type"][];
+
+/** What has to be handed over when the message is posted: a port works in one thread at a time. */
+export function transferOf(message: MainMessage): readonly MessagePort[] {
+  if (message.type === "INIT") return message.pool?.ports.map(({ port }) => port) ?? [];
+  return message.type === "POOL_THREAD_STARTED" ? [message.port] : [];
+}
 
 const MAIN_TYPES: ReadonlySet<unknown> = new Set(MAIN_MESSAGE_TYPES);
 const THREAD_TYPES: ReadonlySet<unknown> = new Set(THREAD_MESSAGE_TYPES);

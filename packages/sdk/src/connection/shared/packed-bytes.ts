@@ -16,6 +16,11 @@ export function pooledCopy(bytes: Uint8Array): Uint8Array {
   return copy;
 }
 
+/** The same bytes with no memory of others behind them, for a post that is not packed. */
+export function ownedBytes(bytes: Uint8Array): Uint8Array {
+  return bytes.byteLength === bytes.buffer.byteLength ? bytes : bytes.slice();
+}
+
 /** The messages as they are posted: no byte field has more memory behind it than what is posted with it. */
 export function packMessages(messages: readonly AnyMessage[]): AnyMessage[] {
   const out: AnyMessage[] = [];

@@ -36,6 +36,8 @@ export interface SerializableConfig {
   readonly hashedSigningKey?: string;
   readonly hashedFallbackKey?: string;
   readonly apps: readonly AppConfiguration[];
+  /** Functions whose requests go to pool threads. */
+  readonly isolated: readonly { readonly appName: string; readonly functionSlug: string }[];
   readonly instanceId: string;
   /** Requests that may run at once, of the functions that are in no partition. */
   readonly maxWorkerConcurrency: number;

@@ -25,22 +25,30 @@ export class ConnectionThread {
   readonly #port: MainPort;
   readonly #parts: ThreadParts;
   readonly #life: ThreadLife;
+  readonly #hasIsolated: boolean;
   #state: ConnectionState = "CONNECTING";
 
   constructor(init: InitMessage, port: MainPort, outside: ThreadPorts, life: ThreadLife) {
     this.#port = port;
     this.#life = life;
+    this.#hasIsolated = init.config.isolated.length > 0;
     this.#parts = createThreadParts(init, port, outside, life.scheduleFlush, (effect) => this.#apply(effect));
     this.#parts.requests.adopt(init.adopted);
   }
 
-  /** Lets what was sent in this turn go. */
+  /** The end of a turn, before main's messages leave. */
+  prepareFlush(): void {
+    this.#parts.isolated.prepareFlush();
+  }
+
+  /** Lets what was sent in this turn go, now that main's messages have left. */
   flushSends(): void {
+    this.#parts.isolated.flush();
     this.#parts.link.flushSends();
   }
 
   onMessage(message: Exclude<MainMessage, InitMessage>): void {
-    const { closing, link, suspensions, requests, stalls } = this.#parts;
+    const { closing, isolated, link, suspensions, requests, stalls } = this.#parts;
     suspensions.check();
     // A main that was blocked and closes now is responsive again, but is to get no work any more: the end first.
     if (message.type === "CLOSE") closing.begin(message.drainMs);
@@ -56,6 +64,10 @@ export class ConnectionThread {
       case "CHECKPOINT":
       case "LEASE_WANTED":
         return requests.onMainMessage(message);
+      case "POOL_THREAD_STARTED":
+        return isolated.onThreadStarted(message);
+      case "POOL_THREAD_LOST":
+        return isolated.onThreadLost(message.slot, message.error);
       default:
         return unreachable(message);
     }
@@ -83,8 +95,14 @@ export class ConnectionThread {
         return;
       case "REQUEST_ENDED":
         return closing.recheck();
+      case "ISOLATED_WORK":
+        suspensions.check();
+        return requests.onIsolatedWork(effect.message);
+      case "ISOLATED_RETURNED":
+        return requests.returnIsolated(effect.requestId);
       case "SET_ACCEPTING":
-        return link.setStalled(!effect.accepting);
+        // Isolated functions go on: work for them is still wanted, and work for main waits for it.
+        return this.#hasIsolated ? undefined : link.setStalled(!effect.accepting);
       case "GIVE_UP_LEASES":
         return requests.giveUpStalledLeases();
       case "RECLAIM_LEASES":
@@ -132,8 +150,9 @@ export class ConnectionThread {
   }
 
   #closed(undelivered: readonly string[]): void {
-    const { endShutdownWatch, mirror, suspensions, stalls } = this.#parts;
+    const { endShutdownWatch, isolated, mirror, suspensions, stalls } = this.#parts;
     endShutdownWatch();
+    isolated.stop();
     mirror.update();
     mirror.stop();
     stalls.stop();

@@ -6,11 +6,12 @@ import { type Clock, type ClockReading, type Log, readClocks, unreachable } from
 import type { ExecutorRequest, Extension, RequestIdentity, WorkerFrame } from "@holdfast/protocol";
 import { decideAcceptance } from "../machines/acceptance.ts";
 import { RecentIds } from "../machines/recent-ids.ts";
-import { pooledCopy } from "../shared/packed-bytes.ts";
+import { ownedBytes, pooledCopy } from "../shared/packed-bytes.ts";
 import { identityOf } from "../shared/reply.ts";
 import type { SerializableConfig } from "../shared/serializable-config.ts";
 import type { HandoverGuard } from "./handover-guard.ts";
 import type { InFlightRequest, InFlightRequests } from "./in-flight-requests.ts";
+import type { IsolatedRequests } from "./isolated-requests.ts";
 import type { LeaseKeeper } from "./lease-keeper.ts";
 import type { MainPort } from "./main-port.ts";
 import type { Refusals } from "./refusals.ts";
@@ -23,6 +24,7 @@ export interface RequestIntakeDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly port: Pick<MainPort, "post">;
+  readonly isolated: Pick<IsolatedRequests, "isIsolated" | "take">;
   readonly inFlight: InFlightRequests;
   readonly handover: HandoverGuard;
   readonly leases: Pick<LeaseKeeper, "askForExtension">;
@@ -52,11 +54,12 @@ export class RequestIntake {
 
   /** `bytes` is a view that is only good during the call. */
   onRequest(request: ExecutorRequest, bytes: Uint8Array): void {
-    const { config, clock, log, inFlight, handover, leases, refusals, send, state } = this.#deps;
+    const { config, clock, log, inFlight, isolated, handover, leases, refusals, send, state } = this.#deps;
     const { requestId, leaseId } = request;
-    const { extensions, ...now } = state();
+    const { extensions, stalled, ...now } = state();
     const acceptance = decideAcceptance(request, {
       ...now,
+      stalled: stalled && !isolated.isIsolated(request),
       apps: this.#apps,
       // A gateway that does not know partitions counts all requests together.
       ...(extensions.includes("partitions")
@@ -71,7 +74,7 @@ export class RequestIntake {
         const copy = pooledCopy(bytes);
         const asOf = handover.knownAsOf(leaseId, readClocks(clock));
         const { identity } = inFlight.add(identityOf(request), leaseId, asOf !== null);
-        if (asOf !== null) return this.#handToMain(identity, copy, asOf);
+        if (asOf !== null) return this.#handOver(request, identity, copy, asOf);
         handover.hold(request, copy);
         return leases.askForExtension(requestId);
       }
@@ -95,7 +98,7 @@ export class RequestIntake {
     const request = handover.release(requestId);
     if (request === undefined) return;
     handover.ages.onConfirmed(request.leaseId, inFlight.get(requestId)?.startedAtMs ?? 0);
-    this.#handToMain(identityOf(request), request.bytes, asOf);
+    this.#handOver(request, inFlight.get(requestId)?.identity ?? identityOf(request), request.bytes, asOf);
   }
 
   /** Its reply is acknowledged; should it be delivered once more, it is ignored. */
@@ -103,12 +106,16 @@ export class RequestIntake {
     this.#finished.add(requestId);
   }
 
-  /** To main, and acknowledged: that leaves at the end of the turn, after the post. */
-  #handToMain(identity: RequestIdentity, bytes: Uint8Array, asOf: ClockReading | null): void {
-    const { handover, port, send, state } = this.#deps;
+  /** To main or a pool thread, and acknowledged: that leaves at the end of the turn, after the post. */
+  #handOver(request: ExecutorRequest, identity: RequestIdentity, bytes: Uint8Array, asOf: ClockReading | null): void {
+    const { handover, isolated, port, send, state } = this.#deps;
     const { requestId } = identity;
     const [{ extensions }, { doubtNumber }] = [state(), handover];
-    port.post({ type: "EXECUTION_REQUEST", requestId, request: bytes, extensions, doubtNumber, asOf });
+    if (isolated.isIsolated(request)) {
+      isolated.take(request, identity, { request: ownedBytes(bytes), extensions, doubtNumber, asOf });
+    } else {
+      port.post({ type: "EXECUTION_REQUEST", requestId, request: bytes, extensions, doubtNumber, asOf });
+    }
     send(requestAck(identity));
   }
 

@@ -3,7 +3,7 @@
  * each part decides is in that part: `request-intake.ts`, `handover-guard.ts`, `lease-keeper.ts`, `reply-delivery.ts`,
  * `refusals.ts`.
  */
-import { type Clock, type Log, type Timers, unreachable } from "@holdfast/core";
+import { type Clock, HoldfastError, type Log, type Timers, toPlainError, unreachable } from "@holdfast/core";
 import {
   allocatePooled,
   type CheckpointOutcome,
@@ -13,6 +13,7 @@ import {
   type WorkerFrame,
 } from "@holdfast/protocol";
 import type { WorkFrame } from "../machines/frame-subjects.ts";
+import type { RequestNews } from "../shared/isolated-messages.ts";
 import type { AdoptedRequest, MainMessage, ThreadMessage } from "../shared/messages.ts";
 import { encodeErrorReply } from "../shared/reply.ts";
 import type { SerializableConfig } from "../shared/serializable-config.ts";
@@ -20,6 +21,7 @@ import type { SharedCounters } from "../shared/shared-counters.ts";
 import type { GatewayHttp } from "./gateway-http.ts";
 import { HandoverGuard } from "./handover-guard.ts";
 import type { InFlightRequest, InFlightRequests } from "./in-flight-requests.ts";
+import type { IsolatedRequests } from "./isolated-requests.ts";
 import { LeaseKeeper } from "./lease-keeper.ts";
 import type { MainPort } from "./main-port.ts";
 import { Refusals } from "./refusals.ts";
@@ -38,6 +40,8 @@ export interface RequestManagerDeps {
   /** For messages of which only the latest matters. */
   readonly coalescing: Pick<MainPort, "post">;
   readonly counters: Pick<SharedCounters, "setDoubtNumber" | "addRevocation">;
+  /** Requests that go to pool threads instead of main. */
+  readonly isolated: IsolatedRequests;
   /** Of the first doubt, which everything that is adopted is in. */
   readonly doubtNumber: number;
   /** Only this class adds to it, or takes away. */
@@ -59,10 +63,15 @@ export class RequestManager {
   readonly #refusals: Refusals;
   readonly #intake: RequestIntake;
   readonly #handover: HandoverGuard;
+  /** To main, or to the pool thread that has the request. */
+  readonly #port: Pick<MainPort, "post">;
   #extensions: readonly Extension[] = [];
   #negotiated = false;
   #stalled = false;
   #shuttingDown = false;
+  #isLinked = false;
+  /** Isolated requests that are to go back. */
+  readonly #returning = new Set<string>();
 
   constructor(deps: RequestManagerDeps, emit: Emit<RequestEffect>) {
     this.#deps = deps;
@@ -73,8 +82,12 @@ export class RequestManager {
     this.#delivery = new ReplyDelivery({ ...deps, send: sendBytes, onDelivered: (id) => this.#onDelivered(id) });
     const send = (frame: WorkerFrame): void => this.#send(frame);
     this.#refusals = new Refusals({ ...deps, send, extensions: () => this.#extensions });
+    const port = portBy(deps.isolated, deps.port);
+    this.#port = port;
     this.#leases = new LeaseKeeper({
       ...deps,
+      port,
+      coalescing: portBy(deps.isolated, deps.coalescing),
       ages: this.#handover.ages,
       send,
       onConfirmed: (requestId, asOf) => this.#intake.onConfirmed(requestId, asOf),
@@ -128,6 +141,7 @@ export class RequestManager {
         this.#reply(request, encodeErrorReply(identity, outcome.error, this.#deps.config.sdkVersion));
       }
     }
+    this.#deps.isolated.adopt(requests);
   }
 
   onLinkUp(ready: ConnectionReady): void {
@@ -142,9 +156,12 @@ export class RequestManager {
       }
     }
     this.#delivery.onLinkUp();
+    this.#isLinked = true;
+    this.#sendReturned();
   }
 
   onLinkDown(): void {
+    this.#isLinked = false;
     this.#leases.stop();
     this.#delivery.onLinkDown();
     this.#forgetHeld();
@@ -202,6 +219,20 @@ export class RequestManager {
     }
   }
 
+  /** A pool thread says something of a request that it has, or has had: a reply that is under way stays as it is. */
+  onIsolatedWork(message: WorkMessage): void {
+    if (this.#inFlight.get(message.requestId)?.state === "running") this.onMainMessage(message);
+  }
+
+  /**
+   * The thread that may have begun with it is gone, and so is the connection thread that knew how far it was: any worker may have
+   * it as soon as a gateway can be told. One that understands no refusal is told that the attempt has failed.
+   */
+  returnIsolated(requestId: string): void {
+    this.#returning.add(requestId);
+    if (this.#isLinked) this.#sendReturned();
+  }
+
   beginShutdown(): void {
     this.#shuttingDown = true;
     for (const request of this.#handover.held()) {
@@ -228,7 +259,7 @@ export class RequestManager {
   giveUpStalledLeases(): void {
     this.#stalled = true;
     for (const { state, identity } of this.#inFlight.values()) {
-      if (state !== "running") continue;
+      if (state !== "running" || this.#deps.isolated.has(identity.requestId)) continue;
       const leaseId = this.#leases.giveUpLease(identity.requestId);
       this.#refusals.nack(identity, leaseId, "STALLED", "The worker's main thread is blocked.");
     }
@@ -245,6 +276,18 @@ export class RequestManager {
     this.#delivery.stop();
   }
 
+  #sendReturned(): void {
+    for (const requestId of this.#returning) {
+      this.#returning.delete(requestId);
+      const request = this.#inFlight.get(requestId);
+      if (request?.state !== "running") continue;
+      const leaseId = this.#inFlight.leases.get(requestId)?.leaseId ?? "";
+      const error = new HoldfastError("ISOLATE_THREAD_LOST", "The thread that ran the function is gone.");
+      if (this.#refusals.nack(request.identity, leaseId, "STALLED", error.message)) this.#loseRequest(requestId);
+      else this.#reply(request, encodeErrorReply(request.identity, toPlainError(error), this.#deps.config.sdkVersion));
+    }
+  }
+
   #send(frame: WorkerFrame): void {
     this.#emit({ do: "SEND", bytes: encodeWorkerFrame(frame, allocatePooled) });
   }
@@ -253,7 +296,7 @@ export class RequestManager {
     this.#delivery.withdraw(requestId);
     if (this.#inFlight.remove(requestId) === undefined) return;
     this.#intake.onFinished(requestId);
-    this.#deps.port.post({ type: "REPLY_ACKED", requestId });
+    this.#port.post({ type: "REPLY_ACKED", requestId });
     this.#emit({ do: "REQUEST_ENDED" });
   }
 
@@ -261,6 +304,7 @@ export class RequestManager {
     this.#delivery.withdraw(requestId);
     this.#inFlight.remove(requestId);
     this.#handover.release(requestId);
+    this.#deps.isolated.forget(requestId);
     this.#emit({ do: "REQUEST_ENDED" });
   }
 
@@ -274,8 +318,8 @@ export class RequestManager {
   }
 
   #revoke(message: Extract<ThreadMessage, { type: "LEASE_LOST" | "CANCEL" }>): void {
-    this.#deps.counters.addRevocation();
-    this.#deps.port.post(message);
+    if (!this.#deps.isolated.has(message.requestId)) this.#deps.counters.addRevocation();
+    this.#port.post(message);
   }
 
   #reply(request: InFlightRequest, response: Uint8Array): void {
@@ -288,11 +332,29 @@ export class RequestManager {
     if (!this.#negotiated || this.#extensions.includes("checkpoint")) {
       return this.#delivery.addCheckpoint(requestId, sequence, ops);
     }
-    this.#deps.port.post({ type: "CHECKPOINT_ACKED", requestId, sequence, outcome: "invalid" });
+    this.#port.post({ type: "CHECKPOINT_ACKED", requestId, sequence, outcome: "invalid" });
   }
 
   #answerCheckpoint(requestId: string, sequence: number, outcome: CheckpointOutcome): void {
     if (!this.#delivery.settleCheckpoint(requestId, sequence)) return;
-    this.#deps.port.post({ type: "CHECKPOINT_ACKED", requestId, sequence, outcome });
+    this.#port.post({ type: "CHECKPOINT_ACKED", requestId, sequence, outcome });
+  }
+}
+
+/** News of an isolated request go to its thread. */
+function portBy(isolated: IsolatedRequests, port: Pick<MainPort, "post">): Pick<MainPort, "post"> {
+  return { post: (message) => (isNewsOf(isolated, message) ? isolated.post(message) : port.post(message)) };
+}
+
+function isNewsOf(isolated: IsolatedRequests, message: ThreadMessage): message is RequestNews {
+  switch (message.type) {
+    case "REPLY_ACKED":
+    case "CHECKPOINT_ACKED":
+    case "LEASE_EXTENDED":
+    case "LEASE_LOST":
+    case "CANCEL":
+      return isolated.has(message.requestId);
+    default:
+      return false;
   }
 }

@@ -12,8 +12,10 @@ import type { ThreadPorts } from "./thread-parts.ts";
  * it holds can be made again from main's ledger, so an error that nothing else catches may end it: main starts another.
  */
 export function runThread(parent: ParentPort, ports: ThreadPorts): void {
+  let prepareFlush = (): void => {};
   let flushSends = (): void => {};
   const scheduler = createFlushScheduler(() => {
+    prepareFlush();
     port.flush();
     flushSends();
   });
@@ -32,6 +34,7 @@ export function runThread(parent: ParentPort, ports: ThreadPorts): void {
         },
       });
       thread = made;
+      prepareFlush = () => made.prepareFlush();
       flushSends = () => made.flushSends();
     } else if (thread) {
       thread.onMessage(message);

@@ -1,6 +1,7 @@
 import type { PlainError } from "@holdfast/core";
 import type { ConnectionReady, StartResponse } from "@holdfast/protocol";
 import type { WorkFrame } from "../machines/frame-subjects.ts";
+import type { RequestWork } from "../shared/isolated-messages.ts";
 import type { StallReport } from "../shared/stall.ts";
 
 /** Of the connection to the gateway. */
@@ -19,6 +20,13 @@ export type RequestEffect =
   | { readonly do: "SEND"; readonly bytes: Uint8Array }
   /** Something in flight has ended. */
   | { readonly do: "REQUEST_ENDED" };
+
+/** Of requests that pool threads have. */
+export type IsolatedEffect =
+  /** What main says of those that it has. */
+  | { readonly do: "ISOLATED_WORK"; readonly message: RequestWork }
+  /** No thread has it, or can get it: it goes back to the gateway. */
+  | { readonly do: "ISOLATED_RETURNED"; readonly requestId: string };
 
 /** What a main thread that is blocked, or responsive again, means for the rest of the thread. */
 export type StallAction =
@@ -44,6 +52,7 @@ export type StallAction =
 export type ThreadEffect =
   | LinkNews
   | RequestEffect
+  | IsolatedEffect
   | StallAction
   /** The thread, or all of its process, did nothing for so long. Emitted before anything that came meanwhile is read. */
   | { readonly do: "THREAD_SUSPENDED"; readonly suspendedMs: number }

@@ -11,8 +11,10 @@ import { createDebugMirror, type DebugMirror } from "./debug-mirror.ts";
 import { createGatewayHttp, type GatewayPost } from "./gateway-http.ts";
 import type { OpenWebSocket } from "./gateway-socket.ts";
 import { InFlightRequests } from "./in-flight-requests.ts";
+import { IsolatedRequests } from "./isolated-requests.ts";
 import { LinkDriver } from "./link-driver.ts";
 import type { MainPort } from "./main-port.ts";
+import type { DrainPort } from "./pool-threads.ts";
 import { createPortLogger, type PortLogger } from "./port-logger.ts";
 import type { ListenToSignals } from "./process-signals.ts";
 import { RequestManager } from "./request-manager.ts";
@@ -30,6 +32,7 @@ export interface ThreadPorts {
   readonly openWebSocket: OpenWebSocket;
   readonly stalls: StallPorts;
   readonly listenToSignals: ListenToSignals;
+  readonly drainPort: DrainPort;
   readonly exit: (code: number) => void;
 }
 
@@ -39,6 +42,7 @@ export interface ThreadParts {
   readonly suspensions: SuspensionDetector;
   readonly stalls: StallWatch;
   readonly coalescing: CoalescingPort;
+  readonly isolated: IsolatedRequests;
   readonly requests: RequestManager;
   readonly link: LinkDriver;
   readonly closing: Closing;
@@ -72,10 +76,19 @@ export function createThreadParts(
   const inFlight = new InFlightRequests(clock, doubtNumber, init.config);
   const firstSequence = crashes * SEQUENCES_PER_THREAD;
   const stallPorts = { ...ports, ...outside.stalls };
-  const stalls = new StallWatch({ ...stallPorts, policy: config.stall, firstSequence, counters, inFlight }, emit);
+  const onMain = { unfinished: () => inFlight.unfinished().filter(({ requestId }) => !isolated.has(requestId)) };
+  const stalls = new StallWatch(
+    { ...stallPorts, policy: config.stall, firstSequence, counters, inFlight: onMain },
+    emit,
+  );
   const coalescing = createCoalescingPort(port, () => stalls.lagMs);
+  const { pool, counters: memory } = init;
+  const isolated: IsolatedRequests = new IsolatedRequests(
+    { ...ports, config, pool, counters: memory, port, coalescing, mainLagMs: () => stalls.lagMs, scheduleFlush },
+    emit,
+  );
   const requests = new RequestManager(
-    { ...ports, config, http, port, coalescing, counters, doubtNumber, inFlight },
+    { ...ports, config, http, port, coalescing, counters, doubtNumber, isolated, inFlight },
     emit,
   );
   const link = new LinkDriver({ ...ports, config, http, scheduleFlush }, emit);
@@ -84,5 +97,5 @@ export function createThreadParts(
   const endShutdownWatch = watchForShutdown({ ...ports, ...init.shutdown, listen, closing });
   const sources = { link, requests, clock, crashes, stalls, logsDropped: () => logger.dropped };
   const mirror = createDebugMirror(sources, coalescing, timers, config.debugMs);
-  return { log, logger, suspensions, stalls, coalescing, requests, link, closing, mirror, endShutdownWatch };
+  return { log, logger, suspensions, stalls, coalescing, isolated, requests, link, closing, mirror, endShutdownWatch };
 }

@@ -27,7 +27,14 @@ export interface IsolationDeps {
   readonly loadScript: () => Promise<string>;
   readonly log: Log;
   readonly isDebugged: () => boolean;
-  readonly onTurnLost?: (lost: LostTurn) => void;
+  readonly forHandlers?: HandlerSupport;
+}
+
+/** Functions whose handlers run in the threads. */
+export interface HandlerSupport {
+  /** What the threads are told of them; plain data. */
+  readonly handlers: unknown;
+  readonly onTurnLost: (lost: LostTurn) => void;
 }
 
 /** What a pool that was never needed shows. */
@@ -59,14 +66,15 @@ export class Isolation implements IsolatedBodies {
   }
 
   /**
-   * Starts what is to be warm, and evaluates the modules of all code that is marked by now.
+   * Starts what is to be warm, and evaluates the modules of all handlers and of all code that is marked by now.
    * @throws HoldfastError `ISOLATE_MODULE_INVALID`, `ISOLATE_CONNECT`, `ISOLATE_THREAD_LOST`
    */
   async prepare(): Promise<void> {
     const codes = isolationMarks().map(({ module, name }): CodeReference => ({ kind: "body", module, name }));
-    if (codes.length === 0 && this.#deps.options.warm === 0) return;
+    const hasCode = codes.length > 0 || this.#deps.forHandlers !== undefined;
+    if (!hasCode && this.#deps.options.warm === 0) return;
     const pool = await this.open();
-    if (codes.length > 0) await pool.load(codes);
+    if (hasCode) await pool.load(codes);
   }
 
   async run({ mark, args, subject, signal, onBegun }: IsolatedCall): Promise<IsolatedEnd> {
@@ -96,18 +104,20 @@ export class Isolation implements IsolatedBodies {
 
   #make(script: string): IsolationPool {
     if (this.#isClosed) throw new HoldfastError("CONNECT_CLOSED", "The connection is closed, and its threads with it.");
-    const { options, log, isDebugged, onTurnLost } = this.#deps;
+    const { options, log, isDebugged, forHandlers } = this.#deps;
     const { resourceLimits, ...rules } = options;
+    const spawn = poolThreadSpawner(script);
+    const handlers = forHandlers?.handlers;
     this.#pool = new IsolationPool({
       rules: { ...rules, maxAbandoned: rules.threads },
       resourceLimits,
-      spawn: poolThreadSpawner(script),
+      spawn: handlers === undefined ? spawn : (init, limits) => spawn({ ...init, handlers }, limits),
       clock: systemClock,
       timers: systemTimers,
       random: systemRandom,
       log,
       isDebugged,
-      ...(onTurnLost ? { onTurnLost } : {}),
+      ...(forHandlers ? { onTurnLost: forHandlers.onTurnLost } : {}),
     });
     return this.#pool;
   }

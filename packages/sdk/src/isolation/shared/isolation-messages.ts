@@ -38,6 +38,8 @@ export interface PoolThreadInit {
   readonly slot: number;
   readonly cells: SharedArrayBuffer;
   readonly port: MessagePort;
+  /** Of functions whose handlers run in the thread: plain data that only their owner reads. */
+  readonly handlers?: unknown;
 }
 
 interface Header {
@@ -77,7 +79,7 @@ export type PoolCommand = Header &
         /** The thread may have to evaluate the module first: it says BEGUN when the code begins. */
         readonly announces: boolean;
       }
-    /** Evaluates modules and looks for the code; answered by LOADED or FAILED. */
+    /** Evaluates modules and looks for the code, and for that of all handlers; answered by LOADED or FAILED. */
     | { readonly type: "LOAD"; readonly codes: readonly CodeReference[] }
     | { readonly type: "ABORT"; readonly reason: PlainError }
     /** The port to the connection thread, instead of the one before. */

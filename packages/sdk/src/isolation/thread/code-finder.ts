@@ -43,14 +43,20 @@ export function createCodeFinder(importModule: ImportModule): CodeFinder {
   };
 }
 
-async function evaluate(importModule: ImportModule, { module }: CodeReference): Promise<unknown> {
+/** Loaders that only know require(), such as those of -r, teach import() nothing. */
+export async function importOrRequire(importModule: ImportModule, module: string): Promise<unknown> {
   try {
     return await importModule(module);
   } catch (cause) {
-    // Loaders that only know require(), such as those of -r, teach import() nothing.
-    if ((cause as { code?: unknown } | null)?.code === "ERR_UNKNOWN_FILE_EXTENSION") {
-      return createRequire(module)(decodeURIComponent(new URL(module).pathname));
-    }
+    if ((cause as { code?: unknown } | null)?.code !== "ERR_UNKNOWN_FILE_EXTENSION") throw cause;
+    return createRequire(module)(decodeURIComponent(new URL(module).pathname));
+  }
+}
+
+async function evaluate(importModule: ImportModule, { module }: CodeReference): Promise<unknown> {
+  try {
+    return await importOrRequire(importModule, module);
+  } catch (cause) {
     if (HoldfastError.is(cause)) throw cause;
     throw new HoldfastError(
       "ISOLATE_MODULE_INVALID",

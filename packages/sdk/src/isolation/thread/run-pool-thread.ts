@@ -4,7 +4,7 @@
  */
 import { deserialize } from "node:v8";
 import type { MessagePort } from "node:worker_threads";
-import { type Clock, type HoldfastError, toPlainError, unreachable } from "@holdfast/core";
+import { type Clock, type HoldfastError, type PlainError, plainError, toPlainError, unreachable } from "@holdfast/core";
 import { LazyAbortController } from "../../execution/abort.ts";
 import { currentExecution, currentSignal, publishCurrentExecution, runAs } from "../../execution/current.ts";
 import { encodeResult } from "../../execution/result-json.ts";
@@ -21,16 +21,42 @@ import {
   type TurnTiming,
 } from "../shared/isolation-messages.ts";
 import { type ThreadCells, threadCells } from "../shared/thread-cells.ts";
-import { type Code, type CodeFinder, createCodeFinder, type ImportModule } from "./code-finder.ts";
+import { type Code, type CodeFinder, createCodeFinder, type ImportModule, importOrRequire } from "./code-finder.ts";
 import { captureOutput } from "./output.ts";
 
 export interface PoolThreadPorts {
   readonly clock: Clock;
   readonly importModule: ImportModule;
+  /** Of functions whose handlers run here; without it there are none. */
+  readonly makeHandlers?: (thread: ThreadOfPool) => PoolHandlers;
+}
+
+/** The thread, as the part of it that runs whole handlers sees it. */
+export interface ThreadOfPool {
+  readonly slot: number;
+  readonly cells: ThreadCells;
+  readonly importModule: (url: string) => Promise<Readonly<Record<string, unknown>>>;
+  /** What the thread does now. */
+  setPhase(phase: "loading" | "running"): void;
+  /** The connection thread gave it a turn; its code has this long. */
+  onLent(turn: number, subject: TurnSubject, budgetMs: number): void;
+  onReturned(turn: number): void;
+}
+
+/** Turns of the connection thread's, and what it has to be told. */
+export interface PoolHandlers {
+  connect(port: MessagePort): void;
+  /** The thread is free. */
+  onFree(): void;
+  /** It ends. */
+  onCrash(error: PlainError): void;
+  /** Evaluates the modules of all handlers. @throws HoldfastError `ISOLATE_MODULE_INVALID`, `ISOLATE_CONNECT` */
+  check(): Promise<void>;
 }
 
 type Unaddressed<Message> = Message extends unknown ? Omit<Message, "version" | "turn"> : never;
 type Answer = Unaddressed<Extract<PoolReport, { type: "DONE" | "FAILED" | "LOADED" }>>;
+type Crash = Extract<PoolReport, { type: "CRASHING" }>;
 type BodyCommand = Extract<PoolCommand, { type: "RUN_BODY" }>;
 
 interface CurrentTurn {
@@ -48,15 +74,23 @@ class PoolThreadRunner {
   readonly #clock: Clock;
   readonly #cells: ThreadCells;
   readonly #finder: CodeFinder;
+  readonly #handlers: PoolHandlers | undefined;
   #current: CurrentTurn | undefined;
-  #connectionPort: MessagePort | undefined;
   #isEnding = false;
 
-  constructor(init: PoolThreadInit, { clock, importModule }: PoolThreadPorts) {
+  constructor(init: PoolThreadInit, { clock, importModule, makeHandlers }: PoolThreadPorts) {
     this.#init = init;
     this.#clock = clock;
     this.#cells = threadCells(init.cells);
     this.#finder = createCodeFinder(importModule);
+    this.#handlers = makeHandlers?.({
+      slot: init.slot,
+      cells: this.#cells,
+      importModule: (url) => importOrRequire(importModule, url) as Promise<Readonly<Record<string, unknown>>>,
+      setPhase: (phase) => this.#setPhase(phase),
+      onLent: (turn, subject, budgetMs) => this.#lend(turn, subject, budgetMs),
+      onReturned: (turn) => this.#return(turn),
+    });
   }
 
   start(): void {
@@ -78,13 +112,25 @@ class PoolThreadRunner {
 
   /** Last words; the exit itself main sees by itself. */
   #reportEnds(): void {
-    process.on("uncaughtExceptionMonitor", (error, origin) =>
-      this.#send({ type: "CRASHING", origin, error: toPlainError(error) }),
-    );
-    process.on("exit", (code) => {
-      const error = toPlainError(new Error(`process.exit(${code}) was called.`));
-      if (!this.#isEnding) this.#send({ type: "CRASHING", origin: "exit", error });
-    });
+    const crash = (origin: Crash["origin"], error: PlainError): void => {
+      if (this.#isEnding) return;
+      this.#isEnding = true;
+      this.#send({ type: "CRASHING", origin, error });
+      this.#handlers?.onCrash(endOfThread(origin, error));
+    };
+    process.on("uncaughtExceptionMonitor", (error, origin) => crash(origin, toPlainError(error)));
+    process.on("exit", (code) => crash("exit", toPlainError(new Error(`process.exit(${code}) was called.`))));
+  }
+
+  /** What the code of the turn prints is known to be its. */
+  #lend(turn: number, subject: TurnSubject, budgetMs: number): void {
+    this.#current = { turn, subject, controller: new LazyAbortController() };
+    this.#send({ type: "LENT", subject, budgetMs });
+  }
+
+  #return(turn: number): void {
+    this.#current = undefined;
+    this.#send({ type: "RETURNED" }, turn);
   }
 
   #send(report: Unaddressed<PoolReport>, turn = this.#current?.turn ?? 0): void {
@@ -110,9 +156,7 @@ class PoolThreadRunner {
         if (this.#current?.turn === command.turn) this.#current.controller.abort(abortReason(command.reason));
         return;
       case "CONNECTION_PORT":
-        this.#connectionPort?.close();
-        this.#connectionPort = command.port;
-        return;
+        return this.#handlers ? this.#handlers.connect(command.port) : command.port.close();
       case "END":
         this.#isEnding = true;
         return process.exit(0);
@@ -135,8 +179,7 @@ class PoolThreadRunner {
 
   /** An owner that waits tries to claim the thread then. */
   #setFree(): void {
-    if (!this.#cells.isWaiting("connection")) return;
-    this.#connectionPort?.postMessage({ type: "FREE", version: ISOLATION_VERSION, turn: 0 });
+    this.#handlers?.onFree();
   }
 
   #setPhase(phase: "loading" | "running"): void {
@@ -171,11 +214,19 @@ class PoolThreadRunner {
     this.#setPhase("loading");
     try {
       for (const code of codes) await this.#finder.find(code);
+      await this.#handlers?.check();
       return { type: "LOADED" };
     } catch (raw) {
       return { type: "FAILED", thrown: readThrown(raw), timing: null };
     }
   }
+}
+
+/** As main has it: main may be blocked while the connection thread has to answer for the turn. */
+function endOfThread(origin: Crash["origin"], cause: PlainError): PlainError {
+  if (origin === "exit") return { ...plainError("ISOLATE_THREAD_LOST", `Its thread ended: ${cause.message}`), cause };
+  const what = origin === "unhandledRejection" ? "An unhandled rejection" : "An uncaught exception";
+  return { ...plainError("ISOLATE_THREAD_LOST", `${what} ended its thread: ${cause.message}`), cause };
 }
 
 function executionOf(subject: TurnSubject): Parameters<typeof runAs>[0] {

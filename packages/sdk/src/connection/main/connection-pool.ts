@@ -1,0 +1,32 @@
+/** What a connection takes of the pool whose threads run isolated functions. The pool itself is in `isolation/`. */
+import type { PlainError } from "@holdfast/core";
+import type { InitMessage, MainMessage, PoolThreadPort } from "../shared/messages.ts";
+
+export interface PoolListener {
+  /** A thread has started; the port is to be transferred to the connection thread. */
+  onStarted(port: PoolThreadPort): void;
+  /** A thread ends or has ended: called once what it was doing cannot count any more. */
+  onLost(slot: number, error: PlainError): void;
+}
+
+export interface ConnectionPool {
+  /** Whose turn each thread has; see `isolation/shared/thread-cells.ts`. */
+  readonly cells: SharedArrayBuffer;
+  /** A fresh port to each thread that lives. From now on the listener is told, and no one before it. */
+  connect(listener: PoolListener): readonly PoolThreadPort[];
+  /** So many requests wait for a thread; 0 = none does any more. */
+  want(waiting: number): void;
+}
+
+/** For a new connection thread, which gets ports of its own; those of the one before are closed. */
+export function poolAccess(
+  pool: ConnectionPool | undefined,
+  send: (message: MainMessage) => void,
+): InitMessage["pool"] {
+  if (pool === undefined) return null;
+  const ports = pool.connect({
+    onStarted: (port) => send({ type: "POOL_THREAD_STARTED", ...port }),
+    onLost: (slot, error) => send({ type: "POOL_THREAD_LOST", slot, error }),
+  });
+  return { cells: pool.cells, ports };
+}

@@ -1,0 +1,50 @@
+/**
+ * What a pool thread adds to the pool's own part to run whole handlers (docs/decisions/0069): the connection to the
+ * connection thread, and the functions, which it got as plain data.
+ */
+import { systemClock, systemTimers } from "@holdfast/core";
+import { clientOf } from "../../functions/client-data.ts";
+import { loadIsolated } from "../../functions/load-isolated.ts";
+import type { PoolHandlers, ThreadOfPool } from "../../isolation/thread/run-pool-thread.ts";
+import { SDK_NAME } from "../../version.ts";
+import { HandlerThread } from "./handler-thread.ts";
+import { createIsolatedStrategy, findIsolated, type IsolatedFunctions } from "./isolated-strategy.ts";
+
+export function createPoolHandlers(isolated: IsolatedFunctions, thread: ThreadOfPool): PoolHandlers {
+  const { slot, cells, importModule, setPhase, onLent, onReturned } = thread;
+  const ports = { clock: systemClock, timers: systemTimers };
+  // What it logs is captured like everything that is printed here.
+  const logger = console;
+  const handlers = new HandlerThread({
+    ...{ ...ports, slot, cells, sdkVersion: SDK_NAME },
+    log: (level, message, data) => logger[level](message, data ?? ""),
+    strategy: (watch) =>
+      createIsolatedStrategy({
+        ...isolated,
+        ...ports,
+        importModule,
+        logger,
+        watch,
+        onRunning: () => setPhase("running"),
+      }),
+    main: {
+      onLent: (turn, request) => {
+        setPhase("loading");
+        const { requestId, runId, functionSlug } = request;
+        onLent(turn, { requestId, runId, functionSlug }, findIsolated(isolated, request)?.budgetMs ?? 0);
+      },
+      onReturned,
+    },
+  });
+  return {
+    connect: (port) => handlers.connect(port),
+    onFree: () => handlers.onFree(),
+    onCrash: (error) => handlers.onCrash(error),
+    check: async () => {
+      for (const fn of isolated.functions) {
+        const data = isolated.clients.find(({ id }) => id === fn.appId);
+        if (data) await loadIsolated(fn, clientOf(data, logger), importModule);
+      }
+    },
+  };
+}

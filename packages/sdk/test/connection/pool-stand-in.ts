@@ -1,0 +1,97 @@
+import { MessageChannel, type MessagePort } from "node:worker_threads";
+import { type PlainError, plainError, systemClock, systemTimers } from "@holdfast/core";
+import type { ConnectionPool, PoolListener } from "../../src/connection/main/connection-pool.ts";
+import { HandlerThread } from "../../src/connection/pool-thread/handler-thread.ts";
+import type { ExecutionRequest, ExecutionStrategy } from "../../src/execution/execution.ts";
+import type { BodyWatch } from "../../src/execution/pass-options.ts";
+import { cellsBytes, type ThreadCells, threadCells } from "../../src/isolation/shared/thread-cells.ts";
+
+export type WatchedStrategy = (watch: (request: ExecutionRequest) => BodyWatch) => ExecutionStrategy;
+
+/**
+ * The pool's side of a connection with real ports and cells, whose threads are parts of this one: what the connection
+ * thread and the threads of the pool say to each other is real, and the test sees and ends each of them.
+ */
+export interface PoolStandIn extends ConnectionPool {
+  readonly access: ThreadCells;
+  /** Whose turns began, in order. */
+  readonly lent: { readonly slot: number; readonly turn: number; readonly requestId: string }[];
+  readonly returned: number;
+  /** How many requests were last said to wait. */
+  readonly wanted: number;
+  start(slot: number): void;
+  /** Ends a thread without its knowledge; main knows why at once, or never. */
+  kill(slot: number, reason?: PlainError | null): void;
+}
+
+export const LOST = plainError("ISOLATE_THREAD_LOST", "The thread was lost.");
+
+export function poolStandIn(slots: number, strategy: WatchedStrategy): PoolStandIn {
+  const cells = new SharedArrayBuffer(cellsBytes(slots));
+  const access = threadCells(cells);
+  const threads = new Map<number, { readonly thread: HandlerThread; port: MessagePort | undefined }>();
+  const lent: PoolStandIn["lent"] = [];
+  let returned = 0;
+  let wanted = 0;
+  let listener: PoolListener | undefined;
+
+  const portTo = (slot: number): MessagePort => {
+    const { port1, port2 } = new MessageChannel();
+    const one = threads.get(slot);
+    if (one) one.port = port1;
+    one?.thread.connect(port1);
+    port1.unref();
+    return port2;
+  };
+  const pool: PoolStandIn = {
+    cells,
+    access,
+    lent,
+    get returned() {
+      return returned;
+    },
+    get wanted() {
+      return wanted;
+    },
+    connect: (next) => {
+      listener = next;
+      return [...threads.keys()].map((slot) => ({ slot, port: portTo(slot) }));
+    },
+    want: (waiting) => {
+      wanted = waiting;
+    },
+    start: (slot) => {
+      access.prepare(slot, 0);
+      const thread = new HandlerThread({
+        ...{
+          slot,
+          cells: access,
+          clock: systemClock,
+          timers: systemTimers,
+          log: () => {},
+          sdkVersion: "test",
+          strategy,
+        },
+        main: {
+          onLent: (turn, { requestId }) => void lent.push({ slot, turn, requestId }),
+          onReturned: () => {
+            returned += 1;
+          },
+        },
+      });
+      threads.set(slot, { thread, port: undefined });
+      access.ready(slot);
+      listener?.onStarted({ slot, port: portTo(slot) });
+    },
+    kill: (slot, reason = LOST) => {
+      const one = threads.get(slot);
+      access.condemn(slot);
+      threads.delete(slot);
+      if (reason !== null) listener?.onLost(slot, reason);
+      one?.port?.close();
+      access.vacate(slot);
+    },
+  };
+  for (let slot = 0; slot < slots; slot += 1) pool.start(slot);
+  return pool;
+}

@@ -1,0 +1,3 @@
+const exported = {};
+exported[["in", "side"].join("")] = () => "inside";
+module.exports = exported;

@@ -1,0 +1,2 @@
+export const report = ({ event }) => `plain ${event.data.text}`;
+export const text = "no function";
