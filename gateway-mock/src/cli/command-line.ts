@@ -9,6 +9,7 @@ import { DEVELOPMENT_ONLY, flagRows } from "../config/modes.ts";
 import type { OptionRow } from "../config/option-kinds.ts";
 import { type Flags, type Rows, usage } from "../config/settings.ts";
 import { COMMANDS, type CommandName, type CommandSpec } from "./commands.ts";
+import { EXIT_TEXTS } from "./exit-codes.ts";
 
 export type Invocation =
   | { readonly type: "help"; readonly text: string }
@@ -34,9 +35,10 @@ Begin on your machine:
   $ ${PROGRAM} send shop/order.placed --data '{"card":"4242"}'
 
 "${PROGRAM} <command> --help" has the options of a command, with examples.
-Exit codes: 0 done, 1 failed, 2 wrong usage or configuration, 3 no such run, 4 unreachable, 5 key refused, 6 run ended
-otherwise, 130 interrupted.
-`;
+Exit codes:
+${Object.entries(EXIT_TEXTS)
+  .map(([code, text]) => `  ${code.padEnd(4)} ${text}\n`)
+  .join("")}`;
 
 /** @throws HoldfastError `GATEWAY_USAGE` */
 export function parseCommandLine(args: readonly string[], columns = HELP_COLUMNS): Invocation {

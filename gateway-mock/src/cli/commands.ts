@@ -101,12 +101,15 @@ export const COMMANDS: readonly CommandSpec[] = [
     args: [],
     rows: { ...flagRows("start"), ...COMMAND_OPTIONS },
     examples: [
+      {
+        doc: "Database and keys from the environment",
+        line: "holdfast-gateway start --host 0.0.0.0 --config holdfast.json",
+      },
       { doc: "New keys, once; apps and gateways get them", line: "holdfast-gateway keys create > holdfast.env" },
       {
-        doc: "All from the environment: database and keys",
+        doc: "All in one line",
         line: "HOLDFAST_DATABASE_URL=postgres://… HOLDFAST_SIGNING_KEY=… HOLDFAST_EVENT_KEY=… holdfast-gateway start --host 0.0.0.0",
       },
-      { doc: "The rest from a file", line: "holdfast-gateway start --config holdfast.json" },
     ],
   },
   {

@@ -18,6 +18,18 @@ export const EXIT = {
 
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
+/** For help and README. */
+export const EXIT_TEXTS: Readonly<Record<ExitCode, string>> = {
+  [EXIT.done]: "done",
+  [EXIT.failed]: "failed",
+  [EXIT.usage]: "wrong usage or configuration",
+  [EXIT.notFound]: "no such run",
+  [EXIT.unreachable]: "gateway or database unreachable",
+  [EXIT.refused]: "key refused",
+  [EXIT.otherwise]: "a run ended otherwise than asked",
+  [EXIT.interrupted]: "interrupted",
+};
+
 const CODES: Partial<Record<ErrorCode, ExitCode>> = {
   GATEWAY_USAGE: EXIT.usage,
   START_INCOMPLETE: EXIT.usage,

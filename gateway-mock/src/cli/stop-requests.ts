@@ -26,8 +26,6 @@ export function stopRequests(log: Log): StopRequests {
   };
   process.on("SIGINT", stop);
   process.on("SIGTERM", stop);
-  // The terminal is gone, and with it the user who would send another signal.
-  process.on("SIGHUP", stop);
   if (process.send) process.on("disconnect", stop);
   const fatal = (error: unknown): void => {
     log(

@@ -3,6 +3,8 @@
  * `<!-- /options -->`, from the tables that the options are read by; with `--check` it only reports whether they are current.
  */
 import { readFileSync, writeFileSync } from "node:fs";
+import { COMMANDS, type CommandSpec } from "../../../gateway-mock/src/cli/commands.ts";
+import { EXIT_TEXTS } from "../../../gateway-mock/src/cli/exit-codes.ts";
 import { COMMAND_OPTIONS } from "../../../gateway-mock/src/config/command-options.ts";
 import type { OptionRow } from "../../../gateway-mock/src/config/option-kinds.ts";
 import { GATEWAY_OPTIONS } from "../../../gateway-mock/src/config/option-table.ts";
@@ -26,7 +28,12 @@ const pages: readonly { readonly path: string; readonly tables: Readonly<Record<
   },
   {
     path: "gateway-mock/README.md",
-    tables: { gateway: gatewayTable(GATEWAY_OPTIONS), command: gatewayTable(COMMAND_OPTIONS) },
+    tables: {
+      gateway: gatewayTable(GATEWAY_OPTIONS),
+      command: gatewayTable(COMMAND_OPTIONS),
+      commands: commandsTable(COMMANDS),
+      "exit codes": exitCodesTable(),
+    },
   },
 ];
 
@@ -38,6 +45,20 @@ export function gatewayTable(table: Readonly<Record<string, OptionRow>>): string
     return `| \`${name}\` | ${shownFlag} | ${variables.map((one) => `\`${one}\``).join(", ")} | ${shown} | ${doc} |`;
   });
   return ["| option | flag | variable | default | |", "|---|---|---|---|---|", ...lines].join("\n");
+}
+
+/** What each command does, with one of its examples. */
+function commandsTable(specs: readonly CommandSpec[]): string {
+  const lines = specs.flatMap(({ name, args, summary, examples: [example] }) => {
+    const call = [name, ...args.map((one) => one.name)].join(" ");
+    return example === undefined ? [] : [`| \`${call}\` | ${summary} | \`${example.line.replaceAll("|", "\\|")}\` |`];
+  });
+  return ["| command | does | for example |", "|---|---|---|", ...lines].join("\n");
+}
+
+function exitCodesTable(): string {
+  const lines = Object.entries(EXIT_TEXTS).map(([code, text]) => `| ${code} | ${text} |`);
+  return ["| exit code | |", "|---|---|", ...lines].join("\n");
 }
 
 /** The rows of a table and of its groups, by the groups' names. */
