@@ -22,6 +22,8 @@ export interface Dispatch {
   lease: { readonly id: string; readonly before: string | null; readonly instanceId: string } | null;
   /** Last word about it from the worker, monotonic. */
   lastHeardMs: number;
+  /** When the worker last asked to extend its lease, answered or not, monotonic. */
+  lastAskedMs: number;
   /** When its socket was lost the last time; a grace that began with an earlier loss does not count any more. */
   lostMs?: number;
   /** Checkpoints whose commit is under way. */

@@ -22,6 +22,7 @@ import { PlainRoutes } from "./plain-rules.ts";
 import { requestFrame } from "./request-frame.ts";
 import { requestIdOf } from "./request-id.ts";
 import { SendQueue } from "./send-queue.ts";
+import { SilentRequests } from "./silent-requests.ts";
 import { SupersededRequests } from "./superseded-requests.ts";
 import type { Workers } from "./workers.ts";
 
@@ -46,6 +47,7 @@ export class Dispatches {
   readonly #ackTimeouts: AckTimeouts;
   readonly #sendQueue: SendQueue;
   readonly #kept: KeptRequests;
+  readonly #silent: SilentRequests;
   readonly #routes = new PlainRoutes();
   readonly #superseded: SupersededRequests;
   readonly #time: DatabaseTime;
@@ -65,6 +67,10 @@ export class Dispatches {
     this.#superseded = new SupersededRequests(parts.workers);
     this.#ackTimeouts = new AckTimeouts(options, (late) => this.#releaseUnacked(late));
     this.#sendQueue = new SendQueue(options, (dispatch) => this.finish(dispatch));
+    this.#silent = new SilentRequests(options, {
+      all: () => this.#table.all(),
+      onSilent: (dispatch) => this.finish(dispatch),
+    });
     this.#kept = new KeptRequests(options, {
       ...parts,
       isOpen: (dispatch) => this.#table.has(dispatch),
@@ -121,6 +127,7 @@ export class Dispatches {
       sentMs: null,
       lease: null,
       lastHeardMs: this.#options.clock.monotonicMs(),
+      lastAskedMs: 0,
       commits: 0,
       onCommitsDone: null,
     };
@@ -183,6 +190,12 @@ export class Dispatches {
     dispatch.worker = worker;
     worker.requests.add(dispatch.requestId);
     this.#workers.hold(worker, dispatch.functionId);
+  }
+
+  /** Its worker asks to extend its lease. */
+  recordExtensionAsked(requestId: string): void {
+    const dispatch = this.#table.get(requestId);
+    if (dispatch) dispatch.lastAskedMs = this.#options.clock.monotonicMs();
   }
 
   /** Its socket is gone; the lease stays. */
@@ -266,10 +279,12 @@ export class Dispatches {
     this.#ackTimeouts.stop();
     this.#sendQueue.stop();
     this.#kept.stop();
+    this.#silent.stop();
   }
 
   #insert(dispatch: Dispatch): void {
     this.#table.add(dispatch);
+    this.#silent.start();
     this.#runs.retain(dispatch.runId);
     dispatch.worker?.requests.add(dispatch.requestId);
   }

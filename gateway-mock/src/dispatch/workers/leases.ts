@@ -48,6 +48,7 @@ export class Leases {
     // It must not overtake the return of its request: it would be granted, and the work given out all the same.
     const releasing = this.#dispatches.releasing(frame.requestId);
     if (releasing) return void releasing.then(() => this.extend(worker, frame));
+    this.#dispatches.recordExtensionAsked(frame.requestId);
     this.#pending.push({ worker, frame });
     if (this.#busy) return;
     this.#busy = true;
