@@ -62,8 +62,8 @@ export const DOUBT_GUARDS: readonly Guard[] = [
     edits: [
       {
         file: `${SDK}/machines/link-machine.ts`,
-        find: 'const pausesForStalls = rules.extensions.includes("stall") && ready.extensions.includes("stall");',
-        replace: "const pausesForStalls = true;",
+        find: 'if (!agreed("stall")) return "nothing";',
+        replace: 'if (!agreed("stall")) return "all";',
       },
     ],
   },

@@ -204,6 +204,13 @@ export class Dispatcher {
     });
   }
 
+  /** Its functions in partitions get work all the while. */
+  #onMainPause(worker: ConnectedWorker, isPaused: boolean): void {
+    if (worker.session.partitions.length === 0 || worker.main.isPaused === isPaused) return;
+    this.#parts.workers.setMainPaused(worker, isPaused);
+    if (!isPaused) this.#onWorkerReady(worker.session);
+  }
+
   /** What waits for its version is asked for; so is what no worker has had yet, for which it may be the newest. */
   #onWorkerReady({ functionIds }: WorkerSession): void {
     const served = functionIds.filter((functionId) => this.#parts.workers.accepts(functionId));
@@ -238,6 +245,9 @@ export class Dispatcher {
         return this.#parts.leases.extend(worker, frame);
       case "WORKER_REQUEST_NACK":
         return this.#parts.replies.onNack(worker, frame);
+      case "WORKER_MAIN_PAUSE":
+      case "WORKER_MAIN_READY":
+        return this.#onMainPause(worker, frame.kind === "WORKER_MAIN_PAUSE");
       case "WORKER_STALL":
         return this.#parts.stalls.onStall(worker, frame);
       case "WORKER_STATUS":

@@ -92,8 +92,8 @@ function bench(room: number) {
   const backlog = new Backlog(held);
   const asked: (string | null)[] = [];
   let isServed = true;
-  const workers: Pick<Workers, "reserve" | "accepts"> = {
-    accepts: () => isServed,
+  const workers: Pick<Workers, "reserve" | "serves"> = {
+    serves: () => isServed,
     reserve: (_functionId, _nowMs, version) => {
       asked.push(version);
       return asked.length > room ? undefined : ({ id: "s" } as ConnectedWorker);

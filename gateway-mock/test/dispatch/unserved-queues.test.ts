@@ -27,7 +27,7 @@ function bench() {
     queueOf: (id: string) => (id === TRAIN || id === "shop-cut" ? "gpu" : "default"),
     versionsOf: () => ["1"],
   };
-  const workers = { accepts: (id: string) => served.has(id) };
+  const workers = { serves: (id: string) => served.has(id) };
   const queues = new UnservedQueues(options, { workers, functions } as never);
   const settle = async (): Promise<string[]> => {
     for (let turns = 0; turns < 20; turns += 1) await Promise.resolve();

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { type WaitingFacts, whyRunWaits } from "../../src/dispatch/admission/why-run-waits.ts";
 
-const served = { version: "2", queue: "gpu", isServed: true };
-const older = { version: "1", queue: "default", isServed: true };
+const served = { version: "2", queue: "gpu", isConnected: true, isOpen: true };
+const older = { version: "1", queue: "default", isConnected: true, isOpen: true };
 const FACTS: WaitingFacts = {
   dueInMs: 0,
   dueMs: Date.UTC(2026, 0, 1),
@@ -15,8 +15,8 @@ const FACTS: WaitingFacts = {
   isDraining: false,
   isPaused: false,
 };
-const gone = { ...served, isServed: false };
-const goneToo = { ...older, isServed: false };
+const gone = { ...served, isConnected: false, isOpen: false };
+const goneToo = { ...older, isConnected: false, isOpen: false };
 
 test.each<[string, Partial<WaitingFacts>, string | null, RegExp | null]>([
   ["it is about to be claimed", {}, null, null],
@@ -39,6 +39,7 @@ test.each<[string, Partial<WaitingFacts>, string | null, RegExp | null]>([
   ["another version may go on with it", { begunBy: "1", versions: [served, goneToo] }, null, null],
   ["it is not due", { dueInMs: 5 }, "NOT_DUE", /2026-01-01T00:00:00.000Z/],
   ["the gateway shuts down", { isDraining: true }, "GATEWAY_DRAINING", /shutting down/],
+  ["all workers are paused", { versions: [{ ...served, isOpen: false }, goneToo] }, "NO_ROOM", /are paused/],
   ["all workers are busy", { hasRoom: false, isLimited: true }, "NO_ROOM", /busy/],
   ["its limits are used up", { isLimited: true }, "LIMITS", /limits/],
 ])("a run says why it waits: %s", (_what, change, reason, message) => {

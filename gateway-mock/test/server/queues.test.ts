@@ -137,7 +137,7 @@ describe("Queues", () => {
   });
 
   test("a run says why it waits: for its time, a limit, its version, room, or a gateway that shuts down", async () => {
-    const gateway = await bench.gateway({ versionPolicy: "strict" });
+    const gateway = await bench.gateway({ versionPolicy: "strict", reconnectGraceMs: 200 });
     const limited: WorkerFunction[] = [
       { id: "order", event: "shop/order" },
       { id: "train", event: "shop/train", config: { concurrency: 1 } },
@@ -155,10 +155,9 @@ describe("Queues", () => {
     const held = [await worker.request(), await worker.request()].map(({ request }) => request.runId);
     expect(await reasonOf(gateway, orders.find((runId) => !held.includes(runId)) ?? "")).toBe("NO_ROOM");
     worker.cut();
-    const fresh = await bench.worker(gateway, { functions: limited, appVersion: "2", pauses: true });
     const begun = first.request.runId;
     await waitFor(async () => (await reasonOf(gateway, begun)) === "NO_WORKER_IN_QUEUE", { what: "no worker" });
-    fresh.send({ kind: "WORKER_READY" });
+    await bench.worker(gateway, { functions: limited, appVersion: "2" });
     await waitFor(async () => (await reasonOf(gateway, begun)) === "VERSION", { what: "its version to be missed" });
   });
 
@@ -276,6 +275,24 @@ describe("Partitions", () => {
     }
     answering(worker);
     for (const { request } of held) await worker.replied(request, done);
+    for (const runId of orders) await ended(gateway, runId);
+  });
+
+  test("while a worker's main thread is paused, the functions of its partitions get work and no others", async () => {
+    const gateway = await bench.gateway();
+    const worker = await bench.worker(gateway, options);
+    worker.send({ kind: "WORKER_MAIN_PAUSE" });
+    worker.send({ kind: "WORKER_HEARTBEAT" });
+    await worker.frame("GATEWAY_HEARTBEAT");
+    const taken = answering(worker);
+    const orders = await start(gateway, 2);
+    for (const runId of await start(gateway, 3, "shop/train")) await ended(gateway, runId);
+    expect(taken).toEqual(["shop-train", "shop-train", "shop-train"]);
+    expect((await runDetail(gateway, orders[0] ?? "")).waiting).toEqual({
+      reason: "NO_ROOM",
+      message: 'All workers of the app "shop" that may run it are paused.',
+    });
+    worker.send({ kind: "WORKER_MAIN_READY" });
     for (const runId of orders) await ended(gateway, runId);
   });
 

@@ -46,6 +46,8 @@ export const workerPayloads: PayloadCodecs<WorkerFrame, Exclude<FrameKind, Gatew
   WORKER_READY: bare("WORKER_READY"),
   WORKER_PAUSE: bare("WORKER_PAUSE"),
   WORKER_HEARTBEAT: bare("WORKER_HEARTBEAT"),
+  WORKER_MAIN_PAUSE: bare("WORKER_MAIN_PAUSE"),
+  WORKER_MAIN_READY: bare("WORKER_MAIN_READY"),
   WORKER_CONNECT: { write: writeConnect, read: readConnect },
   WORKER_REQUEST_ACK: {
     write: writeWorkerRequestAckData,

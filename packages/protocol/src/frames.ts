@@ -187,7 +187,10 @@ export type WorkerFrame =
     }
   | ({ readonly kind: "WORKER_CHECKPOINT" } & Checkpoint)
   | RequestNack
-  | WorkerStall;
+  | WorkerStall
+  /** Extension "partitions": until WORKER_MAIN_READY nothing new of the functions that are in no partition. */
+  | { readonly kind: "WORKER_MAIN_PAUSE" }
+  | { readonly kind: "WORKER_MAIN_READY" };
 
 /** A kind that this version does not know: ignored with a warning, never an error. */
 export interface UnknownFrame {

@@ -255,6 +255,8 @@ describe("Protocol extensions", () => {
         leasesGivenUp: true,
       },
     ],
+    WORKER_MAIN_PAUSE: [{ kind: "WORKER_MAIN_PAUSE" }],
+    WORKER_MAIN_READY: [{ kind: "WORKER_MAIN_READY" }],
   };
   test.each(Object.values(fromWorker).flat())("the worker frame $kind survives a round trip", (frame) => {
     expect(decodeWorkerFrame(encodeWorkerFrame(frame))).toEqual(frame);

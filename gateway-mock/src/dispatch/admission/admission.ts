@@ -13,7 +13,7 @@ import { type Admittance, mayStart, type Waiting, type Work, whyNoPlace } from "
 export interface AdmissionParts {
   readonly clock: Pick<Clock, "monotonicMs">;
   readonly versionPolicy: VersionPolicy;
-  readonly workers: Pick<Workers, "reserve" | "accepts">;
+  readonly workers: Pick<Workers, "reserve" | "serves">;
   /** The queue of this version of the function. */
   readonly queueOf: (functionId: string, version: string) => string;
   readonly backlog: Pick<Backlog, "has">;
@@ -65,6 +65,6 @@ export class Admission {
     const worker = workers.reserve(functionId, clock.monotonicMs(), admittance.version, mayWait);
     if (worker) return { may: true, worker };
     const version = work.at === "NEW_RUN" ? work.newestVersion : work.version;
-    return whyNoPlace({ isServed: workers.accepts(functionId), queue: queueOf(functionId, version) });
+    return whyNoPlace({ isServed: workers.serves(functionId), queue: queueOf(functionId, version) });
   }
 }

@@ -67,7 +67,7 @@ export type Waiting =
   | { readonly may: false; readonly why: "BACKLOG" }
   /** No worker here that may have it takes more work. */
   | { readonly may: false; readonly why: "NO_ROOM" }
-  /** No worker that serves the queue of its function takes work here. */
+  /** No worker that serves the queue of its function is connected here. */
   | { readonly may: false; readonly why: "NO_WORKER_IN_QUEUE"; readonly queue: string }
   /** It waits for a worker of its version. */
   | { readonly may: false; readonly why: "VERSION"; readonly isElsewhere: boolean };

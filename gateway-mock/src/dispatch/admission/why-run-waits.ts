@@ -24,8 +24,10 @@ export interface WaitingFacts {
   readonly versions: readonly {
     readonly version: string;
     readonly queue: string;
-    /** A worker that serves the queue takes work. */
-    readonly isServed: boolean;
+    /** A worker that serves the queue is connected. */
+    readonly isConnected: boolean;
+    /** One takes work. */
+    readonly isOpen: boolean;
   }[];
   /** A worker here would have room. */
   readonly hasRoom: boolean;
@@ -50,9 +52,12 @@ export function whyRunWaits(facts: WaitingFacts): RunWaiting | null {
 function whyNoWorker({ appId, begunBy, versionPolicy, versions }: WaitingFacts): RunWaiting | null {
   const own = versions.filter(({ version }) => version === begunBy);
   const may = versionPolicy === "strict" && begunBy !== null ? own : versions;
-  if (may.some(({ isServed }) => isServed)) return null;
-  if (may.length < versions.length && versions.some(({ isServed }) => isServed)) {
-    const message = `It began with version "${begunBy}" of the app "${appId}", of which no connected worker takes work.`;
+  if (may.some(({ isOpen }) => isOpen)) return null;
+  if (may.some(({ isConnected }) => isConnected)) {
+    return { reason: "NO_ROOM", message: `All workers of the app "${appId}" that may run it are paused.` };
+  }
+  if (versions.some(({ isConnected }) => isConnected)) {
+    const message = `It began with version "${begunBy}" of the app "${appId}", of which no worker is connected.`;
     return { reason: "VERSION", message };
   }
   const queue = (may[0] ?? versions[0])?.queue ?? "default";

@@ -11,7 +11,7 @@ import type { Workers } from "../workers/workers.ts";
 import { Versions, versionName } from "./versions.ts";
 
 export interface UnservedQueuesParts {
-  readonly workers: Pick<Workers, "accepts">;
+  readonly workers: Pick<Workers, "serves">;
   readonly functions: Pick<Functions, "get" | "queueOf" | "versionsOf">;
 }
 
@@ -43,7 +43,7 @@ export class UnservedQueues {
     const found = new Map<string, { readonly queue: Queue; readonly functionIds: string[] }>();
     for (const functionId of functionIds) {
       const queue = this.#queueOf(functionId);
-      if (!queue || this.#parts.workers.accepts(functionId)) continue;
+      if (!queue || this.#parts.workers.serves(functionId)) continue;
       const key = keyOf(queue);
       if (this.#isKnown(key)) continue;
       const entry = found.get(key) ?? { queue, functionIds: [] };
@@ -56,12 +56,12 @@ export class UnservedQueues {
     }
   }
 
-  /** A worker takes work of these functions. */
+  /** A worker runs these functions. */
   served(functionIds: Iterable<string>): void {
     if (this.#unserved.size === 0) return;
     for (const functionId of functionIds) {
       const queue = this.#queueOf(functionId);
-      if (!queue || !this.#parts.workers.accepts(functionId)) continue;
+      if (!queue || !this.#parts.workers.serves(functionId)) continue;
       const before = this.#unserved.get(keyOf(queue));
       this.#unserved.delete(keyOf(queue));
       if (before?.as !== "logged") continue;
@@ -84,7 +84,7 @@ export class UnservedQueues {
       const appId = functions.get(functionId)?.appId ?? "";
       return functions
         .versionsOf(functionId)
-        .some((version) => elsewhere?.takes(versionName(appId, version), functions.queueOf(functionId, version)));
+        .some((version) => elsewhere?.connects(versionName(appId, version), functions.queueOf(functionId, version)));
     });
     if (isElsewhere || !elsewhere) {
       this.#unserved.set(key, { as: "elsewhere", untilMs: this.#options.clock.monotonicMs() + ELSEWHERE_MS });

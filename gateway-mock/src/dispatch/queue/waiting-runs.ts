@@ -41,9 +41,13 @@ export class WaitingRuns {
     const known = functions.versionsOf(functionId);
     const versions = (known.includes(appVersion) ? known : [...known, appVersion]).map((version) => {
       const queue = functions.queueOf(functionId, version);
-      const isServed =
-        workers.hasVersion(functionId, version) || elsewhere?.takes(versionName(appId, version), queue) === true;
-      return { version, queue, isServed };
+      const name = versionName(appId, version);
+      return {
+        version,
+        queue,
+        isConnected: workers.connects(functionId, version) || elsewhere?.connects(name, queue) === true,
+        isOpen: workers.hasVersion(functionId, version) || elsewhere?.takes(name, queue) === true,
+      };
     });
     const dueMs = Math.min(...waiting.map(({ availableMs }) => availableMs));
     const admittance = admission.mayStart({ at: "CLAIM", functionId });

@@ -55,6 +55,8 @@ export interface Partition {
   readonly seenMs: number;
   /** Requests it holds or will be sent as soon as they are committed. */
   readonly inFlight: number;
+  /** Takes no new work, whatever the rest of the worker does. */
+  readonly isPaused: boolean;
 }
 
 /** Picks who gets the work; pure, given by the socket's side. */
@@ -86,6 +88,8 @@ export interface ConnectedWorker {
   partitions(): Iterable<Partition>;
   /** The part of its capacity that requests of this function take. */
   partitionOf(functionId: string): Partition;
+  /** For the functions that have no part of their own. */
+  readonly main: Partition;
 }
 
 class Connected implements ConnectedWorker {
@@ -98,7 +102,7 @@ class Connected implements ConnectedWorker {
   readonly open: boolean;
   readonly restUntilMs = 0;
   readonly maxSilentMs: number;
-  readonly #main: Partition;
+  readonly main: Partition;
   readonly #apart: readonly Partition[];
   readonly #apartOf = new Map<string, Partition>();
 
@@ -114,7 +118,7 @@ class Connected implements ConnectedWorker {
     this.#apart = partitions.map((one) => newPartition(this, new Set(one.functionIds), one.capacity));
     for (const one of this.#apart) for (const functionId of one.functionIds) this.#apartOf.set(functionId, one);
     const rest = functionIds.filter((functionId) => !this.#apartOf.has(functionId));
-    this.#main = newPartition(this, partitions.length === 0 ? this.functionIds : new Set(rest), capacity);
+    this.main = newPartition(this, partitions.length === 0 ? this.functionIds : new Set(rest), capacity);
   }
 
   get seenMs(): number {
@@ -122,16 +126,16 @@ class Connected implements ConnectedWorker {
   }
 
   get inFlight(): number {
-    return this.#apart.reduce((sum, { inFlight }) => sum + inFlight, this.#main.inFlight);
+    return this.#apart.reduce((sum, { inFlight }) => sum + inFlight, this.main.inFlight);
   }
 
   *partitions(): Iterable<Partition> {
-    yield this.#main;
+    yield this.main;
     yield* this.#apart;
   }
 
   partitionOf(functionId: string): Partition {
-    return this.#apartOf.get(functionId) ?? this.#main;
+    return this.#apartOf.get(functionId) ?? this.main;
   }
 }
 
@@ -152,6 +156,7 @@ function newPartition(worker: ConnectedWorker, functionIds: Set<string>, capacit
       return session.seenMs;
     },
     inFlight: 0,
+    isPaused: false,
   };
 }
 

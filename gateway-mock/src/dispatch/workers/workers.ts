@@ -78,6 +78,13 @@ export class Workers {
     this.#recount(worker);
   }
 
+  /** Its main thread stalls, or does not any more: nothing new of the functions that are in no partition meanwhile. */
+  setMainPaused({ main }: ConnectedWorker, isPaused: boolean): void {
+    const partition: Mutable<Partition> = main;
+    partition.isPaused = isPaused;
+    this.#recountPart(main);
+  }
+
   /** It turned out not to know this function. */
   removeFunction(worker: ConnectedWorker, functionId: string): void {
     const partition = worker.partitionOf(functionId);
@@ -236,6 +243,12 @@ export class Workers {
     return [...this.#byFunction.keys()].filter((functionId) => this.accepts(functionId));
   }
 
+  /** Whether a worker is connected here that runs the function, whether or not it takes work now. */
+  serves(functionId: string): boolean {
+    for (const group of this.#byFunction.get(functionId) ?? []) if (group.serves(functionId)) return true;
+    return false;
+  }
+
   /** Whether a worker here takes work of this function. */
   accepts(functionId: string): boolean {
     for (const group of this.#byFunction.get(functionId) ?? []) {
@@ -284,7 +297,7 @@ export class Workers {
     const { worker } = partition;
     const group = this.#groupOf.get(partition);
     if (!group) return;
-    if (!worker.open) group.close(partition);
+    if (!worker.open || partition.isPaused) group.close(partition);
     else group.setOpen(partition, this.#availability.isRested(worker) && !worker.session.congested);
   }
 }

@@ -21,7 +21,7 @@ const readyFor = (extensions: readonly Extension[]): GatewayFrame => ({
   statusInterval: "0s",
   extensions,
 });
-const ready = readyFor(["checkpoint", "stall"]);
+const ready = readyFor(["checkpoint", "stall", "partitions"]);
 const plainReady = readyFor([]);
 const hello: GatewayFrame = { kind: "GATEWAY_HELLO" };
 const closing: GatewayFrame = { kind: "GATEWAY_CLOSING" };
@@ -31,8 +31,9 @@ function machine(
   hasFallbackKey = false,
   extensions: readonly Extension[] = EXTENSIONS,
   required: readonly RequiredExtension[] = [],
+  hasPartitions = false,
 ) {
-  const step = createLinkStep({ hasFallbackKey, extensions, required });
+  const step = createLinkStep({ hasFallbackKey, extensions, required, hasPartitions });
   let state: LinkState = LINK_START;
   const effects: LinkEffect[] = [];
   return {
@@ -91,6 +92,30 @@ describe("Link machine", () => {
     link.becomeReady();
     expect(sent(link.effects.slice(before))).toEqual(["WORKER_PAUSE", "WORKER_HEARTBEAT"]);
     expect(sent(link.send({ type: "STALL", stalled: false }))).toEqual(["WORKER_READY"]);
+  });
+
+  it("LINK-14: where partitions were agreed on a stall withholds only what runs on main, and is repeated like any", () => {
+    const link = machine(false, EXTENSIONS, [], true);
+    link.send({ type: "CONNECT", resumed: false });
+    const first = link.becomeReady();
+    expect(sent(link.send({ type: "STALL", stalled: true }))).toEqual(["WORKER_MAIN_PAUSE"]);
+    link.send({ type: "FRAME", generation: first, frame: { kind: "GATEWAY_HEARTBEAT" } });
+    const beat = link.send({ type: "TIMER", generation: first, timer: "heartbeat" });
+    expect(sent(beat)).toEqual(["WORKER_MAIN_PAUSE", "WORKER_HEARTBEAT"]);
+    link.send({ type: "SOCKET_CLOSED", generation: first, code: 1006, reason: "" });
+    const before = link.effects.length;
+    const second = link.becomeReady();
+    const announced = ["WORKER_READY", "WORKER_MAIN_PAUSE", "WORKER_HEARTBEAT"];
+    expect(sent(link.effects.slice(before))).toEqual(announced);
+    expect(sent(link.send({ type: "STALL", stalled: false }))).toEqual(["WORKER_MAIN_READY"]);
+    link.send({ type: "STALL", stalled: true });
+    // A gateway that knows no partitions is paused as a whole.
+    link.send({ type: "SOCKET_CLOSED", generation: second, code: 1006, reason: "" });
+    const middle = link.effects.length;
+    link.becomeReady("g", readyFor(["checkpoint", "stall"]));
+    expect(sent(link.effects.slice(middle))).toEqual(["WORKER_PAUSE", "WORKER_HEARTBEAT"]);
+    expect(sent(link.send({ type: "SHUTDOWN" }))).toEqual(["WORKER_PAUSE"]);
+    expect(link.send({ type: "STALL", stalled: false })).toEqual([]);
   });
 
   it("LINK-13: heartbeats repeat what a connection that has stalled announced last, except during shutdown", () => {
@@ -325,8 +350,8 @@ describe("Link machine", () => {
     }
   }
 
-  function play(events: readonly (readonly [LinkEvent, string])[], hasFallbackKey: boolean) {
-    const link = machine(hasFallbackKey);
+  function play(events: readonly (readonly [LinkEvent, string])[], hasFallbackKey: boolean, hasPartitions = false) {
+    const link = machine(hasFallbackKey, EXTENSIONS, [], hasPartitions);
     link.send({ type: "CONNECT", resumed: true });
     const opened = new Set<number>();
     const left = new Set<number>();
@@ -357,16 +382,18 @@ describe("Link machine", () => {
       if (paused) expect(sent(made), "LINK-3").not.toContain("WORKER_READY");
       const { state } = link;
       if (state.phase !== "open" || sent(made).length === 0) continue;
-      if (!state.active?.pausesForStalls && !paused) expect(sent(made), "LINK-12").not.toContain("WORKER_PAUSE");
-      if (state.active?.pausesForStalls && state.stalled) expect(sent(made), "LINK-11").not.toContain("WORKER_READY");
+      const pauses = state.active?.pauses ?? "nothing";
+      if (pauses !== "all" && !paused) expect(sent(made), "LINK-12, LINK-14").not.toContain("WORKER_PAUSE");
+      if (pauses !== "main") expect(sent(made).join(), "LINK-14").not.toContain("WORKER_MAIN");
+      if (pauses === "all" && state.stalled) expect(sent(made), "LINK-11").not.toContain("WORKER_READY");
     }
     return { link, opened, left };
   }
 
-  it("LINK-1, LINK-2, LINK-3, LINK-11, LINK-12: the link rules hold for any sequence of events", () => {
+  it("LINK-1, LINK-2, LINK-3, LINK-11, LINK-12, LINK-14: the link rules hold for any sequence of events", () => {
     fc.assert(
-      fc.property(aimed, fc.boolean(), (events, hasFallbackKey) => {
-        const { link, opened, left } = play(events, hasFallbackKey);
+      fc.property(aimed, fc.boolean(), fc.boolean(), (events, hasFallbackKey, hasPartitions) => {
+        const { link, opened, left } = play(events, hasFallbackKey, hasPartitions);
         const { state } = link;
         const kept =
           state.phase === "open"

@@ -3,7 +3,7 @@
  * and timers; `link-attempt.ts` is the half that makes connections, `link-types.ts` the vocabulary of both.
  */
 import { type Next, unreachable } from "@holdfast/core";
-import { type ConnectionReady, TIMEOUTS, WORKER_FALLBACK_INTERVALS } from "@holdfast/protocol";
+import { type ConnectionReady, type Extension, TIMEOUTS, WORKER_FALLBACK_INTERVALS } from "@holdfast/protocol";
 import { isLinkFrame, type LinkFrame } from "./frame-subjects.ts";
 import { parseIntervalMs } from "./intervals.ts";
 import { beginAttempt, failAttempt, onAttemptFrame, onStartFailed, reconnect } from "./link-attempt.ts";
@@ -31,6 +31,8 @@ export const LINK_START: LinkState = { phase: "idle", closing: false };
  * LINK-10. After FINISH there is no effect but those that end sockets, timers and calls; then none at all.
  * LINK-11. While main stalls (STALL) a connection that agreed on `stall` announces itself with WORKER_PAUSE; WORKER_READY
  *      follows when main is responsive, unless shutdown began.
+ * LINK-14. Where partitions were agreed on, and there are some, it is ready all the while, and WORKER_MAIN_PAUSE and
+ *      WORKER_MAIN_READY are said instead: functions that need no main thread get work.
  * LINK-12. Without `stall` WORKER_PAUSE is sent for shutdown only: to a gateway of the base protocol it is final for the connection.
  * LINK-13. A connection that has announced a stall repeats with each heartbeat whether it still stalls, until shutdown began
  *      or its gateway drains: one whose WORKER_READY was missed would get no work while it lives.
@@ -188,7 +190,7 @@ function onActiveTimer(state: Open, active: ActiveLink, timer: string): Next<Lin
   return [
     { ...state, active: { ...active, unanswered: active.unanswered + 1 } },
     [
-      ...(hasStalled && !draining && !state.closing ? [announcement(generation, state.stalled)] : []),
+      ...(hasStalled && !draining && !state.closing ? [stallAnnouncement(active, state.stalled)] : []),
       { do: "SEND", generation, kind: "WORKER_HEARTBEAT" },
     ],
   ];
@@ -204,7 +206,7 @@ function becomeActive(
   if (attempt.step !== "opening") return [state, []];
   const { start } = attempt;
   const heartbeatMs = parseIntervalMs(ready.heartbeatInterval, WORKER_FALLBACK_INTERVALS.heartbeatMs);
-  const pausesForStalls = rules.extensions.includes("stall") && ready.extensions.includes("stall");
+  const pauses = pausesFor(rules, ready);
   const active: ActiveLink = {
     generation,
     connectionId: start.connectionId,
@@ -213,8 +215,8 @@ function becomeActive(
     heartbeatMs,
     unanswered: 1,
     steady: false,
-    pausesForStalls,
-    hasStalled: stalled && pausesForStalls,
+    pauses,
+    hasStalled: stalled && pauses !== "nothing",
   };
   return [
     {
@@ -229,7 +231,8 @@ function becomeActive(
     },
     [
       { do: "CANCEL_TIMERS", generation },
-      announcement(generation, closing || active.hasStalled),
+      announcement(generation, closing || (active.hasStalled && pauses === "all")),
+      ...(active.hasStalled && pauses === "main" && !closing ? [stallAnnouncement(active, true)] : []),
       { do: "SEND", generation, kind: "WORKER_HEARTBEAT" },
       { do: "START_HEARTBEAT", generation, intervalMs: heartbeatMs },
       { do: "SET_TIMER", timer: "uptime", generation },
@@ -291,8 +294,19 @@ function stall(state: Open, stalled: boolean): Next<LinkState, LinkEffect> {
   if (state.stalled === stalled) return [state, []];
   const { active, closing } = state;
   const next: Open = { ...state, stalled };
-  if (active === null || active.draining || closing || !active.pausesForStalls) return [next, []];
-  return [{ ...next, active: { ...active, hasStalled: true } }, [announcement(active.generation, stalled)]];
+  if (active === null || active.draining || closing || active.pauses === "nothing") return [next, []];
+  return [{ ...next, active: { ...active, hasStalled: true } }, [stallAnnouncement(active, stalled)]];
+}
+
+function pausesFor(rules: LinkRules, ready: ConnectionReady): ActiveLink["pauses"] {
+  const agreed = (name: Extension): boolean => rules.extensions.includes(name) && ready.extensions.includes(name);
+  if (!agreed("stall")) return "nothing";
+  return rules.hasPartitions && agreed("partitions") ? "main" : "all";
+}
+
+function stallAnnouncement({ generation, pauses }: ActiveLink, stalled: boolean): LinkEffect {
+  if (pauses === "all") return announcement(generation, stalled);
+  return { do: "SEND", generation, kind: stalled ? "WORKER_MAIN_PAUSE" : "WORKER_MAIN_READY" };
 }
 
 function announcement(generation: number, pauses: boolean): LinkEffect {

@@ -9,6 +9,8 @@ export interface LinkRules {
   readonly extensions: readonly Extension[];
   /** Of these the ones that it cannot do without. */
   readonly required: readonly RequiredExtension[];
+  /** Some of its functions have a part of the capacity to themselves: they do not run on the main thread. */
+  readonly hasPartitions: boolean;
 }
 
 export type KeyChoice = "primary" | "fallback";
@@ -25,8 +27,11 @@ export interface ActiveLink {
   readonly unanswered: number;
   /** Held for the minimum uptime. */
   readonly steady: boolean;
-  /** Agreed on `stall`: WORKER_READY counts after WORKER_PAUSE. */
-  readonly pausesForStalls: boolean;
+  /**
+   * What is withheld while main stalls. "all": agreed on `stall`, WORKER_READY counts after WORKER_PAUSE. "main": agreed
+   * on `partitions`, too, and their functions go on. "nothing": it is a gateway of the base protocol.
+   */
+  readonly pauses: "all" | "main" | "nothing";
   /** It has announced a stall, which may be over. */
   readonly hasStalled: boolean;
 }
@@ -107,7 +112,7 @@ export type LinkEffect =
   | {
       readonly do: "SEND";
       readonly generation: number;
-      readonly kind: "WORKER_READY" | "WORKER_PAUSE" | "WORKER_HEARTBEAT";
+      readonly kind: "WORKER_READY" | "WORKER_PAUSE" | "WORKER_MAIN_PAUSE" | "WORKER_MAIN_READY" | "WORKER_HEARTBEAT";
     }
   /** Wait as the backoff policy says for this many failures, but at least so long, then TIMER backoff. */
   | { readonly do: "WAIT"; readonly generation: number; readonly failures: number; readonly atLeastMs?: number }

@@ -77,6 +77,7 @@ export class LinkDriver {
         hasFallbackKey: deps.config.hashedFallbackKey !== undefined,
         extensions: deps.config.extensions,
         required: deps.config.required,
+        hasPartitions: deps.config.partitions.length > 0,
       }),
       run: (effect) => this.#run(effect),
       nowMs: () => deps.clock.nowMs(),
