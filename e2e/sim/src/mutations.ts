@@ -46,8 +46,8 @@ const CONNECTION_GUARDS: readonly Guard[] = [
     edits: [
       {
         file: `${SDK}/machines/link-machine.ts`,
-        find: "announcement(generation, closing || active.hasStalled)",
-        replace: "announcement(generation, active.hasStalled)",
+        find: 'announcement(generation, closing || (active.hasStalled && pauses === "all"))',
+        replace: 'announcement(generation, active.hasStalled && pauses === "all")',
       },
     ],
   },
