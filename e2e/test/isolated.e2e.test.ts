@@ -80,6 +80,15 @@ describe.each(modes)("$name", (mode) => {
     });
   });
 
+  test("a handler finds errors and its run by the app's own copy of the SDK", async () => {
+    await inWorld(mode, async (world) => {
+      const app = await startApp(world);
+      const { output } = await world.ended(await world.trigger("knows"));
+      expect(output).toEqual({ isCurrent: true, stepId: "current", isStepError: true, isOther: false });
+      await app.close();
+    });
+  });
+
   test("a plain handler sends events with main's keys, and what it logs and prints reaches main's logger", async () => {
     await inWorld(mode, async (world) => {
       const app = await startApp(world);

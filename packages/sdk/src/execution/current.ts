@@ -4,6 +4,7 @@
  */
 import type { AsyncLocalStorage } from "node:async_hooks";
 import { nodeModule } from "../runtime.ts";
+import { poolThread } from "../steps/isolated.ts";
 
 /** Which step's body is running. */
 export interface CurrentStep {
@@ -41,7 +42,15 @@ function storage(): AsyncLocalStorage<StoredExecution> {
 
 /** The execution that the calling code belongs to, also after awaits; undefined outside of handlers. */
 export function currentExecution(): CurrentExecution | undefined {
-  return made?.getStore();
+  return made?.getStore() ?? ofPoolThread();
+}
+
+/** In a pool thread handlers run in another copy of this package than the one that the app imports. */
+function ofPoolThread(): CurrentExecution | undefined {
+  const current = poolThread()?.currentExecution;
+  return current === undefined || current === currentExecution
+    ? undefined
+    : (current() as CurrentExecution | undefined);
 }
 
 /** `signal` is what `stepSignal()` gives in the code. */

@@ -121,6 +121,14 @@ export class InvokeTimeoutError extends InvokeError {
   }
 }
 
+// In a pool thread the error comes from another copy of this package than the class that the handler asks for.
+for (const own of [StepError, InvokeError, InvokeTimeoutError]) {
+  const value = function hasInstance(this: unknown, error: unknown): boolean {
+    return this === own ? own.is(error) : Function.prototype[Symbol.hasInstance].call(this, error);
+  };
+  Object.defineProperty(own, Symbol.hasInstance, { value });
+}
+
 /** The name or code under which gateways report an invoked function that took too long. */
 const INVOKE_TIMEOUT_NAMES: ReadonlySet<unknown> = new Set(["InngestInvokeTimeoutError", "InvokeTimeoutError"]);
 

@@ -1,0 +1,86 @@
+import type { LoggerLike } from "@holdfast/core";
+import { encodeJsonBytes } from "@holdfast/protocol";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { Holdfast } from "../../src/app/holdfast.ts";
+import { startTestGateway, type TestGateway } from "../connection/test-gateway.ts";
+import { until } from "../connection/until.ts";
+
+let gateway: TestGateway;
+beforeEach(async () => {
+  gateway = await startTestGateway({ extensions: ["checkpoint", "nack", "cancel", "stall"] });
+});
+afterEach(() => gateway.close());
+
+const quiet: LoggerLike = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
+const module = new URL("./handlers/handlers.mjs", import.meta.url);
+
+function app() {
+  const client = new Holdfast({ id: "app", isDev: true, baseUrl: gateway.url, logger: quiet }, {});
+  const isolated = (name: string, file = module) =>
+    client.createFunction({ id: name, triggers: [], isolate: { module: file, export: name, budget: "1m" } });
+  return { client, isolated };
+}
+
+const payload = encodeJsonBytes({
+  version: -1,
+  event: { id: "e", name: "n", data: {}, ts: 1 },
+  events: [],
+  steps: {},
+  ctx: { attempt: 0, stack: { stack: [], current: 0 }, holdfast: { v: 1, retries: {}, signatures: {} } },
+});
+
+describe("connect() with isolated functions", () => {
+  it.each([
+    ["an export that does not exist", "missing", module, "ISOLATE_MODULE_INVALID"],
+    ["an export that is no function", "text", module, "ISOLATE_MODULE_INVALID"],
+    ["a module that throws", "any", new URL("./handlers/broken.mjs", import.meta.url), "ISOLATE_MODULE_INVALID"],
+    ["a module that exits", "any", new URL("./handlers/exits.mjs", import.meta.url), "ISOLATE_THREAD_LOST"],
+  ])("%s is reported before the connection is made, and no thread is left", async (_what, name, file, code) => {
+    const { client, isolated } = app();
+    await expect(client.connect({ functions: [isolated(name, file)] })).rejects.toMatchObject({ code });
+    expect(gateway.starts).toHaveLength(0);
+  });
+
+  it("one thread is there before the first request, and none after close()", async () => {
+    const { client, isolated } = app();
+    const connection = await client.connect({ functions: [isolated("hello")] });
+    expect(connection.debugState().isolation).toMatchObject({ threads: 1, busy: 0 });
+    await connection.close();
+    expect(connection.debugState().isolation).toMatchObject({ threads: 0 });
+  });
+
+  it("threads are started for requests that wait, up to the limit, and each has one turn", async () => {
+    const { client, isolated } = app();
+    const fn = isolated("waiting");
+    const isolation = { threads: 2, idleTimeout: false } as const;
+    const connection = await client.connect({ functions: [fn], isolation });
+    const peer = await gateway.peer();
+    const request = { appName: "app", functionSlug: fn.slug, requestPayload: payload };
+    const sent = Array.from({ length: 4 }, () => gateway.dispatch(peer, request));
+    await until(() => connection.debugState().isolation.busy === 2, "two turns");
+    expect(connection.debugState().isolation.threads).toBe(2);
+    const replies = (): number => peer.of("WORKER_REPLY").length;
+    await until(() => replies() === sent.length, "all replies");
+    await until(() => connection.debugState().isolation.busy === 0, "the end of all turns");
+    await connection.close();
+  });
+
+  it("while main is blocked intake goes on, and leases of isolated requests are not given up", async () => {
+    const { client, isolated } = app();
+    const fn = isolated("waiting");
+    const options = { stallThreshold: 200, maxStall: 400, isolation: { threads: 1 } } as const;
+    const plain = client.createFunction({ id: "plain", triggers: [] }, () => new Promise(() => {}));
+    const connection = await client.connect({ functions: [fn, plain], ...options, drainTimeout: 0 });
+    const peer = await gateway.peer();
+    const ofMain = gateway.dispatch(peer, { appName: "app", functionSlug: plain.slug, requestPayload: payload });
+    gateway.dispatch(peer, { appName: "app", functionSlug: fn.slug, requestPayload: payload });
+    await until(() => peer.of("WORKER_REQUEST_ACK").length === 2, "both acknowledgements");
+    // The gateway of this test is blocked with main, and reads afterwards what was sent meanwhile.
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_000);
+    const nacks = (): string[] => peer.of("WORKER_REQUEST_NACK").map(({ requestId }) => requestId);
+    await until(() => nacks().length > 0, "the lease of main's request");
+    expect(nacks()).toEqual([ofMain.requestId]);
+    expect(peer.of("WORKER_PAUSE")).toEqual([]);
+    await connection.close();
+  });
+});
