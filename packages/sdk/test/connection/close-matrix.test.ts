@@ -3,6 +3,7 @@ import { afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { Connection } from "../../src/connection/main/connection.ts";
 import { loadThreadScript } from "../../src/thread-script.ts";
 import { CLOSE_STATES, type CloseState, type Staged } from "./close-states.ts";
+import { ISOLATED_CLOSE_STATES } from "./close-states-isolated.ts";
 import type { Opened } from "./harness.ts";
 import { startTestGateway } from "./test-gateway.ts";
 import { until } from "./until.ts";
@@ -145,7 +146,7 @@ async function close(state: CloseState, way: Way): Promise<void> {
   await leaks.assertNone();
 }
 
-describe.each(CLOSE_STATES)("close(): $name", (state) => {
+describe.each([...CLOSE_STATES, ...ISOLATED_CLOSE_STATES])("close(): $name", (state) => {
   const ways = WAYS.filter(({ late }) => !(late && state.early));
   it.each(ways)("close() ($name) leaves nothing open", (way) => close(state, way));
 });
