@@ -226,6 +226,9 @@ describe("start", () => {
     expect(stdout).toMatch(new RegExp(`^drainMs +3s +${file}$`, "m"));
     expect(stdout).toMatch(/^signingKey +\*+ +HOLDFAST_SIGNING_KEY$/m);
     expect(stdout).toMatch(/^host +127\.0\.0\.1 +default$/m);
+    expect(stdout).toMatch(/^connectPort +1235 +default$/m);
+    expect(stdout).toMatch(/^allowPrivateFetch +false +default$/m);
+    expect(stdout).toMatch(/^logFormat +json +default$/m);
     for (const secret of ["s3cr3t", SIGNING_KEY, "the-event-key"]) expect(stdout).not.toContain(secret);
     const incomplete = await run("start --print-config --json", {});
     expect([incomplete.code, JSON.parse(incomplete.stdout)]).toEqual([2, expect.any(Array)]);

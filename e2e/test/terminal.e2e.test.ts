@@ -86,6 +86,20 @@ describe.runIf(hasTerminal)("In a terminal", () => {
     await nothingIsLeft(folder);
   });
 
+  test("Ctrl-C while doctor starts a Postgres, and while that runs, leaves neither process nor folder behind", async () => {
+    for (const moment of ["skipped  database", "ok       gateway"]) {
+      const folder = await dataFolder();
+      const terminal = opened(`${program} doctor --port 0`, { env: { TMPDIR: folder } });
+      await terminal.shows(moment);
+      terminal.type(CTRL_C);
+      await terminal.exited;
+      await waitFor(() => processesIn(folder).length === 0, { what: "no process of Postgres to be left" });
+      await waitFor(() => readdirSync(folder).filter((name) => name.startsWith("holdfast-pg-")).length === 0, {
+        what: "the folder of its data to be gone",
+      });
+    }
+  });
+
   test("a terminal that is closed ends the gateway, and nothing is left", async () => {
     const folder = await dataFolder();
     const terminal = opened(dev(folder));

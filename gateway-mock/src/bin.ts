@@ -32,7 +32,7 @@ async function main(): Promise<number> {
 function report(error: unknown): void {
   const code = HoldfastError.is(error) ? error.code : "INTERNAL";
   const message = HoldfastError.is(error) ? error.message : `Unexpected: ${messageOf(error)}`;
-  const asJson = process.argv.includes("--json");
+  const asJson = process.argv.includes("--json") || /^(1|on|true)$/i.test(process.env.HOLDFAST_GATEWAY_JSON ?? "");
   process.stderr.write(
     asJson ? `${JSON.stringify({ error: message, code })}\n` : `holdfast-gateway: ${message} (${code})\n`,
   );

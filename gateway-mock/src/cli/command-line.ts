@@ -6,6 +6,7 @@
 import { formatSingleUnit } from "@holdfast/core";
 import { Command, CommanderError, Help, Option } from "commander";
 import { DEVELOPMENT_ONLY, flagRows } from "../config/modes.ts";
+import { nearestName } from "../config/nearest-name.ts";
 import type { OptionRow } from "../config/option-kinds.ts";
 import { type Flags, type Rows, usage } from "../config/settings.ts";
 import { COMMANDS, type CommandName, type CommandSpec } from "./commands.ts";
@@ -42,6 +43,7 @@ ${Object.entries(EXIT_TEXTS)
 
 /** @throws HoldfastError `GATEWAY_USAGE` */
 export function parseCommandLine(args: readonly string[], columns = HELP_COLUMNS): Invocation {
+  checkHelp(args);
   let invocation: Invocation | undefined;
   let written = "";
   const program = createProgram(Math.min(columns, HELP_COLUMNS), (found) => {
@@ -62,6 +64,15 @@ export function parseCommandLine(args: readonly string[], columns = HELP_COLUMNS
     throw mistake(error, args);
   }
   return invocation ?? { type: "help", text: program.helpInformation() };
+}
+
+/** The library shows the help of all commands for one that there is not. */
+function checkHelp([first, second]: readonly string[]): void {
+  const names = COMMANDS.map(({ name }) => name.split(" ")[0] ?? "");
+  if (first !== "help" || second === undefined || second.startsWith("-") || names.includes(second)) return;
+  const near = nearestName(second, names);
+  const hint = near === undefined ? "" : ` Did you mean ${near}?`;
+  throw usage(`Unknown command "${second}".${hint} "${PROGRAM} --help" lists all commands.`);
 }
 
 function createProgram(columns: number, found: (invocation: Invocation) => void): Command {
@@ -173,7 +184,7 @@ function withSubcommands(command: Command): Command[] {
 
 function mistake({ message, code }: CommanderError, args: readonly string[]): Error {
   const [said = "", hint] = message.replace(/^error: /, "").split("\n");
-  const problem = `${said.charAt(0).toUpperCase()}${said.slice(1).replaceAll("'", '"')}`;
+  const problem = `${said.charAt(0).toUpperCase()}${said.slice(1).replaceAll("'", '"')}`.replace(/\.$/, "");
   const flag = /^unknown option '(--[^'=]+)/.exec(said)?.[1];
   if (args[0] === "start" && flag !== undefined && isDevelopmentFlag(flag)) {
     return usage(`${flag} is for development: "start" runs on your own Postgres, with keys. Use it with "dev".`);

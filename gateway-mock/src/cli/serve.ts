@@ -26,7 +26,10 @@ type ServeOptions = ReturnType<typeof valuesOf<typeof COMMAND_OPTIONS>>;
 
 interface Configuration {
   readonly mode: Mode;
+  /** Those of the gateway. */
   readonly settings: readonly Setting[];
+  /** These, and those of the command. */
+  readonly all: readonly Setting[];
   readonly command: ServeOptions;
 }
 
@@ -73,18 +76,23 @@ function readConfiguration(mode: Mode, { flags, env }: CommandContext): Configur
     { config: COMMAND_OPTIONS.config },
     readSettings({ config: COMMAND_OPTIONS.config }, { flags, env }),
   );
-  const file = readGatewayFile(config);
-  const settings = readSettings({ ...gatewayRows(), ...COMMAND_OPTIONS }, { flags, env, file });
+  const all = readSettings({ ...gatewayRows(), ...COMMAND_OPTIONS }, { flags, env, file: readGatewayFile(config) });
   const isOfCommand = ({ name }: Setting): boolean => Object.hasOwn(COMMAND_OPTIONS, name);
   return {
     mode,
-    settings: settings.filter((one) => !isOfCommand(one)),
-    command: valuesOf(COMMAND_OPTIONS, settings.filter(isOfCommand)),
+    all,
+    settings: all.filter((one) => !isOfCommand(one)),
+    command: valuesOf(COMMAND_OPTIONS, all.filter(isOfCommand)),
   };
 }
 
-function printConfig({ mode, settings, command }: Configuration, output: Output): void {
-  const shown = shownSettings(settings.map((one) => withComputed(one, mode)));
+function printConfig(configuration: Configuration, output: Output): void {
+  const { all, command } = configuration;
+  const computed = computedValues(configuration);
+  const printed = all
+    .filter(({ name }) => name !== "printConfig" && name !== "json")
+    .map((one) => (one.value === undefined ? { ...one, value: computed[one.name] } : one));
+  const shown = shownSettings(printed);
   if (command.json) printJson(output, shown);
   else {
     const rows = shown.map((one) => [one.option, settingText(one), one.source]);
@@ -92,11 +100,16 @@ function printConfig({ mode, settings, command }: Configuration, output: Output)
   }
 }
 
-/** The default that depends on the mode. */
-function withComputed(setting: Setting, mode: Mode): Setting {
-  return setting.name === "allowPrivateFetch" && setting.value === undefined && mode === "start"
-    ? { ...setting, value: false }
-    : setting;
+/** Defaults that depend on other options; those of the log are known even where the gateway could not start. */
+function computedValues({ mode, settings, command }: Configuration): Readonly<Record<string, unknown>> {
+  const log = { logFormat: formatOf(mode, command) };
+  try {
+    const { connectPort, requestAckMs, allowPrivateFetch, extensions } = resolveConfig(gatewayOptions(mode, settings));
+    return { ...log, connectPort, requestAckMs, allowPrivateFetch, extensions };
+  } catch (error) {
+    if (HoldfastError.is(error)) return log;
+    throw error;
+  }
 }
 
 function formatOf(mode: Mode, { logFormat }: ServeOptions): "pretty" | "json" {

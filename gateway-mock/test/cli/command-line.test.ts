@@ -156,6 +156,7 @@ describe("Command line", () => {
     [["keys", "creat"], 'Unknown command "creat". Did you mean create?'],
     [["dev", "--bogus"], 'Unknown option "--bogus". "holdfast-gateway dev --help"'],
     [["dev", "--prot", "1"], 'Unknown option "--prot". Did you mean --port?'],
+    [["help", "strat"], 'Unknown command "strat". Did you mean start?'],
     [["dev", "extra"], 'Too many arguments for "dev"'],
     [["run"], 'Missing required argument "run"'],
     [["start", "--store", "memory"], '--store is for development: "start" runs on your own Postgres'],
