@@ -2,7 +2,7 @@
  * Executes requests on the thread that called `connect()`: finds the function, reads the input, and runs a `Pass` with
  * the handler. Whatever goes wrong before the handler begins becomes an error reply here.
  */
-import { type Clock, HoldfastError, systemClock, systemTimers, type Timers } from "@holdfast/core";
+import { type Clock, HoldfastError, type LoggerLike, systemClock, systemTimers, type Timers } from "@holdfast/core";
 import { type EventPayload, encodeJsonBytes, isRecord, normalizeError } from "@holdfast/protocol";
 import { validateData } from "../events/event-types.ts";
 import type { FetchedRunState } from "../events/run-state.ts";
@@ -18,11 +18,12 @@ import { currentSignal, publishCurrentExecution } from "./current.ts";
 import type { ExecutionRequest, ExecutionResult, ExecutionStrategy } from "./execution.ts";
 import { inTurn, type Turns, UNLIMITED_TURNS } from "./fair-turns.ts";
 import type { IsolatedBodies } from "./isolated-body.ts";
-import { Pass, type PassHandler } from "./pass.ts";
+import { Pass } from "./pass.ts";
 import { type PassInput, readPassInput } from "./pass-input.ts";
-import type { BodyWatch, Intercept, PassOptions } from "./pass-options.ts";
+import type { BodyWatch, Intercept, PassHandler, PassOptions } from "./pass-options.ts";
 import { errorObject } from "./result-json.ts";
 import { nothingNew } from "./result-of.ts";
+import { createRunLogger } from "./run-logger.ts";
 
 export interface MainThreadDeps {
   readonly clock?: Clock;
@@ -141,11 +142,17 @@ function isFinished(input: PassInput, hash: string): boolean {
 }
 
 /** Calls the author's handler with all that it is given. */
-function handlerOf(fn: RegisteredFunction, input: PassInput, { runId }: ExecutionRequest, nowMs: number): PassHandler {
+function handlerOf(
+  fn: RegisteredFunction,
+  input: PassInput,
+  { runId, functionSlug }: ExecutionRequest,
+  nowMs: number,
+): PassHandler {
   const { definition, client } = fn;
   const { retries } = definition.config.steps.step;
   const attempt = attemptOf(input, nowMs);
-  const call = ({ step, signal }: Parameters<PassHandler>[0], given: GivenEvents): unknown => {
+  const call = ({ step, signal, isReplaying }: Parameters<PassHandler>[0], given: GivenEvents): unknown => {
+    let logger: LoggerLike | undefined;
     const context: HandlerContext<unknown> = {
       event: given.event,
       events: given.events,
@@ -153,11 +160,14 @@ function handlerOf(fn: RegisteredFunction, input: PassInput, { runId }: Executio
       runId,
       attempt,
       maxAttempts: input.maxAttempts ?? retries.attempts + 1,
-      logger: client.options.logger,
       version: input.extended?.appVersion ?? client.options.appVersion,
-      // Last, and nothing is spread above: an object with a getter is slow to make otherwise.
+      // Last, and nothing is spread above: an object with getters is slow to make otherwise.
       get signal() {
         return signal();
+      },
+      get logger() {
+        logger ??= createRunLogger(client.options.logger, { runId, functionSlug, attempt, isReplaying });
+        return logger;
       },
     };
     if (!fn.isFailureHandler || !definition.onFailure) return definition.handler(context);

@@ -67,11 +67,11 @@ export class PassCheckpoints {
   }
 
   /** A gateway that knows what is under way at the deadline, and can be undone, waits for its result. */
-  announce(record: StepRecord, begin: () => void): void {
+  readonly announce = (record: StepRecord, begin: () => void): void => {
     const { send } = this.#deps;
     this.#port.checkpoint(sharableText(`[${record.ops.begun().text}]`)).then((outcome) => {
       if (outcome === "stale") send({ type: "stop" });
       begin();
     }, begin);
-  }
+  };
 }

@@ -2,6 +2,7 @@ import type { Clock, Timers } from "@holdfast/core";
 import type { RegisteredFunction } from "../functions/registry.ts";
 import type { OpText, PassMode } from "../steps/pass-types.ts";
 import type { StepCall } from "../steps/step-call.ts";
+import type { StepTools } from "../steps/step-types.ts";
 import type { CancelSignal } from "./abort.ts";
 import type { CheckpointPort, ExecutionRequest } from "./execution.ts";
 import type { Turns } from "./fair-turns.ts";
@@ -39,3 +40,11 @@ export interface PassOptions {
   /** With it results leave this thread before the handler goes on. */
   readonly watch?: BodyWatch;
 }
+
+/** What the handler is called with; the pass supplies the tools. */
+export type PassHandler = (tools: {
+  readonly step: StepTools;
+  readonly signal: () => AbortSignal;
+  /** The handler's code does what an earlier pass has done already. */
+  readonly isReplaying: () => boolean;
+}) => unknown;

@@ -3,39 +3,37 @@
  * follows from what is decided in `steps/pass-machine.ts`; the order of steps is checked in `step-order-check.ts`,
  * failed runs are undone in `compensation.ts`.
  */
-import { createDriver, type Driver, type TimerHandle, unreachable } from "@holdfast/core";
+import { createDriver, type Driver, unreachable } from "@holdfast/core";
 import type { ExtendedContext } from "@holdfast/protocol";
 import { schemaFor } from "../functions/registry.ts";
 import { NonDeterminismError, type RunDeadlineError } from "../steps/errors.ts";
 import { Journal } from "../steps/journal.ts";
 import { initialPass } from "../steps/open-pass.ts";
 import { passStep } from "../steps/pass-machine.ts";
-import type { OpText, PassEffect, PassEvent, PassState } from "../steps/pass-types.ts";
+import type { PassEffect, PassEvent, PassState } from "../steps/pass-types.ts";
 import { rejectedStep, type StepCall } from "../steps/step-call.ts";
 import { type StepIdentity, StepNames } from "../steps/step-id.ts";
 import { createStepTools } from "../steps/step-tools.ts";
-import type { StepTools } from "../steps/step-types.ts";
 import { LazyAbortController } from "./abort.ts";
 import { abandonedOp, Compensation, failureOp, readFailure } from "./compensation.ts";
 import { type CurrentExecution, currentExecution, runAs } from "./current.ts";
 import type { ExecutionResult } from "./execution.ts";
-import { failedEnd, isLastAttempt, returnedEnd } from "./handler-end.ts";
+import { failedEnd, returnedEnd } from "./handler-end.ts";
 import { IdleDetector, SettleQueue } from "./idle-detector.ts";
-import { afterMicrotasks, inMicrotask } from "./microtasks.ts";
+import { afterMicrotasks } from "./microtasks.ts";
+import { PassBodies } from "./pass-bodies.ts";
 import { PassCheckpoints } from "./pass-checkpoints.ts";
 import { PassCleanups } from "./pass-cleanups.ts";
-import type { PassOptions } from "./pass-options.ts";
-import { LONG_BODY_MS, MISSING_GRACE_MS, RECORDED_GRACE_MS, UNDO_GRACE_MS } from "./pass-times.ts";
+import { PassGrace } from "./pass-grace.ts";
+import type { PassHandler, PassOptions } from "./pass-options.ts";
+import { MISSING_GRACE_MS, RECORDED_GRACE_MS, UNDO_GRACE_MS } from "./pass-times.ts";
+import { type ReplayWatch, watchReplay } from "./replay-watch.ts";
 import { resultOf } from "./result-of.ts";
 import { RunTime } from "./run-time.ts";
 import { signatureConflict } from "./signature.ts";
 import { StepOrderCheck } from "./step-order-check.ts";
 import { nestedCall, StepRecord } from "./step-record.ts";
-import { readThrown, type Thrown } from "./thrown.ts";
-import { type BodyEnd, runWatched, startInTurn } from "./watched-body.ts";
-
-/** What the handler is called with; the pass supplies the tools. */
-export type PassHandler = (tools: { readonly step: StepTools; readonly signal: () => AbortSignal }) => unknown;
+import { readThrown } from "./thrown.ts";
 
 export class Pass {
   readonly #options: PassOptions;
@@ -46,6 +44,7 @@ export class Pass {
   readonly #idle: IdleDetector;
   readonly #driver: Driver<PassState, PassEvent>;
   readonly #checkpoints: PassCheckpoints;
+  readonly #bodies: PassBodies;
   readonly #order: StepOrderCheck;
   readonly #compensation: Compensation | undefined;
   /** Called steps that can be undone. */
@@ -58,7 +57,8 @@ export class Pass {
   readonly #retries: ExtendedContext["retries"];
   readonly #undefinedSteps: ReadonlySet<string>;
   readonly #cleanups: PassCleanups;
-  #grace: TimerHandle | undefined;
+  readonly #grace: PassGrace;
+  readonly #replay: ReplayWatch;
   #idleSerial: number | null = null;
   #resolve: (result: ExecutionResult) => void = () => {};
 
@@ -79,6 +79,12 @@ export class Pass {
       (record) => this.#settle(record),
       () => this.#order.onSettled(),
     );
+    this.#grace = new PassGrace({
+      timers: this.#cleanups,
+      askedCount: () => this.#order.askedCount,
+      onNews: () => this.#idle.notifyWhenIdle(),
+    });
+    this.#replay = watchReplay(options, this.#retries, failure !== undefined);
     this.#idle = new IdleDetector(
       () => !this.#settling.isIdle,
       () => this.#onIdle(),
@@ -86,6 +92,16 @@ export class Pass {
     this.#checkpoints = new PassCheckpoints(options, {
       isSettled: () => this.#settling.isIdle,
       find: (hash) => this.#records.get(hash),
+      send: (event) => this.#driver.send(event),
+    });
+    this.#bodies = new PassBodies({
+      options,
+      execution: this.#execution,
+      runSignal: this.#signal,
+      timers: this.#cleanups,
+      isOpen: () => this.#driver.state.phase === "open",
+      isReplayed: () => this.#journal.isReplayed || this.#compensation?.isCollecting === false,
+      announce: this.#time.deadlineMs === undefined ? undefined : this.#checkpoints.announce,
       send: (event) => this.#driver.send(event),
     });
     this.#driver = createDriver<PassState, PassEvent, PassEffect>({
@@ -114,7 +130,7 @@ export class Pass {
     return new Promise((resolve) => {
       this.#resolve = resolve;
       if (this.#compensation) this.#idle.notifyWhenIdle();
-      void this.#runHandler(() => handler({ step, signal: this.#signal }));
+      void this.#runHandler(() => handler({ step, signal: this.#signal, isReplaying: () => this.#replay.isReplaying }));
     });
   }
 
@@ -168,8 +184,10 @@ export class Pass {
     const { hash } = identity;
     const memo = this.#journal.lookup(hash);
     const record = new StepRecord(identity, call, memo?.type === "input" ? memo.input : call.args, this.#records.size);
+    record.isRecorded = memo !== undefined && memo.type !== "input";
     this.#records.set(hash, record);
     this.#idle.noteActivity();
+    this.#replay.onFound(memo !== undefined || hash in this.#retries);
     if (this.#compensation?.isCollecting) this.#idle.notifyWhenIdle();
     this.#order.onFound(record);
     if (call.compensate !== undefined) this.#undoable.push(record);
@@ -233,6 +251,7 @@ export class Pass {
     if (this.#driver.state.phase !== "open") return;
     this.#idle.noteActivity();
     this.#order.onSettling(record);
+    this.#replay.onSettling(record);
     record.settle();
   }
 
@@ -242,10 +261,10 @@ export class Pass {
       return this.#idle.notifyWhenIdle();
     }
     if (this.#compensation?.isCollecting) return this.#onCollected(this.#compensation);
-    if (this.#order.heldCount > 0) return this.#afterGrace(RECORDED_GRACE_MS, () => this.#conflict());
+    if (this.#order.heldCount > 0) return this.#grace.start(RECORDED_GRACE_MS, () => this.#conflict());
     // Ending now would only be asked for again at once.
     const isRetryMissing = Object.keys(this.#retries).some((hash) => !this.#records.has(hash));
-    if (isRetryMissing && !this.#compensation) return this.#afterGrace(RECORDED_GRACE_MS, () => this.#sendIdle());
+    if (isRetryMissing && !this.#compensation) return this.#grace.start(RECORDED_GRACE_MS, () => this.#sendIdle());
     this.#sendIdle();
   }
 
@@ -255,14 +274,6 @@ export class Pass {
     if (serial !== null) this.#driver.send({ type: "quiet", serial });
   }
 
-  /** Code between steps may still be at work: waits for idleness again when it asked for a step, or acts at the end. */
-  #afterGrace(graceMs: number, onTimeout: () => void): void {
-    const { askedCount } = this.#order;
-    const isNews = (): boolean => this.#order.askedCount !== askedCount;
-    this.#grace?.cancel();
-    this.#grace = this.#cleanups.set(graceMs, () => (isNews() ? this.#idle.notifyWhenIdle() : onTimeout()));
-  }
-
   #conflict(): void {
     const conflict = this.#order.conflict();
     if (conflict) this.#fail(new NonDeterminismError(conflict.recorded, conflict.found));
@@ -270,7 +281,7 @@ export class Pass {
 
   #onCollected(compensation: Compensation): void {
     const isMissing = compensation.isMissingSome((hash) => this.#records.has(hash));
-    return isMissing ? this.#afterGrace(UNDO_GRACE_MS, () => this.#undo(compensation)) : void this.#undo(compensation);
+    return isMissing ? this.#grace.start(UNDO_GRACE_MS, () => this.#undo(compensation)) : void this.#undo(compensation);
   }
 
   async #undo(compensation: Compensation): Promise<void> {
@@ -283,8 +294,10 @@ export class Pass {
 
   #run(effect: PassEffect): void {
     switch (effect.do) {
-      case "start":
-        return this.#start(effect.step.hash);
+      case "start": {
+        const record = this.#records.get(effect.step.hash);
+        return record && this.#bodies.start(record);
+      }
       case "flush-soon":
         return this.#checkpoints.flushSoon();
       case "checkpoint":
@@ -304,38 +317,11 @@ export class Pass {
         this.#idle.stop();
         this.#settling.clear();
         this.#cleanups.run();
+        this.#replay.onReply(effect.reply, this.#records.values());
         return this.#resolve(resultOf(effect.reply, this.#options, (hash) => this.#records.get(hash)));
       }
       default:
         return unreachable(effect);
     }
-  }
-
-  #start(hash: string): void {
-    const record = this.#records.get(hash);
-    if (!record) return;
-    record.isRunning = true;
-    const { input, mode, ports } = this.#options;
-    const isFinal = (thrown: Thrown): boolean => thrown.isFinal || isLastAttempt(record, input);
-    const isExtended = mode.type === "in-place" || input.extended !== undefined;
-    const finish = (op: OpText, durationMs: number): void => {
-      const isReplayed = this.#journal.isReplayed || this.#compensation?.isCollecting === false;
-      this.#driver.send({ type: "finished", op, maySettle: isReplayed && durationMs < LONG_BODY_MS });
-    };
-    const onEnd = (end: BodyEnd): void => {
-      if (end.type === "failed") record.isRunning = false;
-      if (end.type === "finished" || (end.final && mode.type === "in-place")) finish(end.op, end.durationMs);
-      else this.#driver.send(end);
-    };
-    const [execution, runSignal, timers] = [this.#execution, this.#signal, this.#cleanups];
-    const context = { execution, runSignal, timers, ports, isExtended, isFinal };
-    const run = startInTurn(ports.turns, this.#options.port, record.context, () => {
-      if (this.#driver.state.phase === "open") return runWatched(record, this.#options, context, onEnd);
-      // Stopped in between: it counts as running, but must not begin.
-      return finish({ hash, text: "", bytes: 0 }, 0);
-    });
-    const isUndoable = record.call.compensate !== undefined && mode.type === "in-place";
-    if (isUndoable && this.#time.deadlineMs !== undefined) this.#checkpoints.announce(record, run);
-    else inMicrotask(run);
   }
 }

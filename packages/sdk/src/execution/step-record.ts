@@ -36,6 +36,8 @@ export class StepRecord {
   /** When it was found depended on more than on steps. */
   followsTime = false;
   outcome: StepOutcome | undefined;
+  /** The run had its result, or its error, on record before this pass. */
+  isRecorded = false;
   /** Its body runs, or has given a result. */
   isRunning = false;
   #isStored = false;

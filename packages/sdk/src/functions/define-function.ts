@@ -26,6 +26,10 @@ export interface HandlerContext<Event, Schemas extends SchemaMap = SchemaMap> {
   readonly attempt: number;
   /** How many attempts there are in all. */
   readonly maxAttempts: number;
+  /**
+   * The client's logger; its lines say run, function, step and attempt. Lines of the handler are left out while it is
+   * replayed; those of step bodies never are.
+   */
   readonly logger: LoggerLike;
   /** Fires when the work is not wanted any more: run cancelled, lease lost, deadline over, race lost. */
   readonly signal: AbortSignal;

@@ -374,7 +374,7 @@ describe("Handler context", () => {
       attempt: 1,
       maxAttempts: 3,
       version: undefined,
-      logger: silent,
+      logger: expect.anything(),
     });
   });
 
