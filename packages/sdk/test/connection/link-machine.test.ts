@@ -109,11 +109,11 @@ describe("Link machine", () => {
     expect(sent(link.effects.slice(before))).toEqual(announced);
     expect(sent(link.send({ type: "STALL", stalled: false }))).toEqual(["WORKER_MAIN_READY"]);
     link.send({ type: "STALL", stalled: true });
-    // A gateway that knows no partitions is paused as a whole.
+    // A gateway that knows no partitions would withhold what goes on, too.
     link.send({ type: "SOCKET_CLOSED", generation: second, code: 1006, reason: "" });
     const middle = link.effects.length;
     link.becomeReady("g", readyFor(["checkpoint", "stall"]));
-    expect(sent(link.effects.slice(middle))).toEqual(["WORKER_PAUSE", "WORKER_HEARTBEAT"]);
+    expect(sent(link.effects.slice(middle))).toEqual(["WORKER_READY", "WORKER_HEARTBEAT"]);
     expect(sent(link.send({ type: "SHUTDOWN" }))).toEqual(["WORKER_PAUSE"]);
     expect(link.send({ type: "STALL", stalled: false })).toEqual([]);
   });

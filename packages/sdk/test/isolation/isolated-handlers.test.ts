@@ -58,7 +58,8 @@ describe("connect() with isolated functions", () => {
     const request = { appName: "app", functionSlug: fn.slug, requestPayload: payload };
     const sent = Array.from({ length: 4 }, () => gateway.dispatch(peer, request));
     await until(() => connection.debugState().isolation.busy === 2, "two turns");
-    expect(connection.debugState().isolation.threads).toBe(2);
+    expect(connection.debugState().isolation).toMatchObject({ threads: 2, queued: 2 });
+    expect(connection.debugState().isolation.oldestMs).toBeGreaterThanOrEqual(0);
     const replies = (): number => peer.of("WORKER_REPLY").length;
     await until(() => replies() === sent.length, "all replies");
     await until(() => connection.debugState().isolation.busy === 0, "the end of all turns");

@@ -32,7 +32,8 @@ export const LINK_START: LinkState = { phase: "idle", closing: false };
  * LINK-11. While main stalls (STALL) a connection that agreed on `stall` announces itself with WORKER_PAUSE; WORKER_READY
  *      follows when main is responsive, unless shutdown began.
  * LINK-14. Where partitions were agreed on, and there are some, it is ready all the while, and WORKER_MAIN_PAUSE and
- *      WORKER_MAIN_READY are said instead: functions that need no main thread get work.
+ *      WORKER_MAIN_READY are said instead: functions that need no main thread get work. Where they were not agreed on
+ *      nothing is said: work for main waits for it.
  * LINK-12. Without `stall` WORKER_PAUSE is sent for shutdown only: to a gateway of the base protocol it is final for the connection.
  * LINK-13. A connection that has announced a stall repeats with each heartbeat whether it still stalls, until shutdown began
  *      or its gateway drains: one whose WORKER_READY was missed would get no work while it lives.
@@ -301,7 +302,8 @@ function stall(state: Open, stalled: boolean): Next<LinkState, LinkEffect> {
 function pausesFor(rules: LinkRules, ready: ConnectionReady): ActiveLink["pauses"] {
   const agreed = (name: Extension): boolean => rules.extensions.includes(name) && ready.extensions.includes(name);
   if (!agreed("stall")) return "nothing";
-  return rules.hasPartitions && agreed("partitions") ? "main" : "all";
+  if (!rules.hasPartitions) return "all";
+  return agreed("partitions") ? "main" : "nothing";
 }
 
 function stallAnnouncement({ generation, pauses }: ActiveLink, stalled: boolean): LinkEffect {

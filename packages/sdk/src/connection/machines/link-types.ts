@@ -29,7 +29,8 @@ export interface ActiveLink {
   readonly steady: boolean;
   /**
    * What is withheld while main stalls. "all": agreed on `stall`, WORKER_READY counts after WORKER_PAUSE. "main": agreed
-   * on `partitions`, too, and their functions go on. "nothing": it is a gateway of the base protocol.
+   * on `partitions`, too, and their functions go on. "nothing": it is a gateway of the base protocol, or one that cannot tell
+   * the functions that go on from others.
    */
   readonly pauses: "all" | "main" | "nothing";
   /** It has announced a stall, which may be over. */

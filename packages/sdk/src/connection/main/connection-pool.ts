@@ -1,5 +1,6 @@
 /** What a connection takes of the pool whose threads run isolated functions. The pool itself is in `isolation/`. */
 import type { PlainError } from "@holdfast/core";
+import type { IsolationDebugState } from "../../isolation/main/pool-types.ts";
 import type { InitMessage, MainMessage, PoolThreadPort } from "../shared/messages.ts";
 
 export interface PoolListener {
@@ -29,4 +30,13 @@ export function poolAccess(
     onLost: (slot, error) => send({ type: "POOL_THREAD_LOST", slot, error }),
   });
   return { cells: pool.cells, ports };
+}
+
+/** The pool's state with the requests that stand in line in the connection thread. */
+export function withLoad(
+  state: IsolationDebugState,
+  { queued, oldestMs }: { readonly queued: number; readonly oldestMs: number | null },
+): IsolationDebugState {
+  const ages = [state.oldestMs, oldestMs].filter((ms) => ms !== null);
+  return { ...state, queued: state.queued + queued, oldestMs: ages.length === 0 ? null : Math.max(...ages) };
 }

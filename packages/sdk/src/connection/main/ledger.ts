@@ -110,6 +110,14 @@ export class Ledger {
     if (entry?.isolated) entry.isolated = { ...entry.isolated, place };
   }
 
+  /** Isolated requests: how many stand in line, and how old the oldest of all is; null = there is none. */
+  isolatedLoad(): { readonly queued: number; readonly oldestMs: number | null } {
+    const all = [...this.#entries.values()].filter(({ isolated }) => isolated !== undefined);
+    const [oldest] = all;
+    const oldestMs = oldest ? Math.round(this.#clock.monotonicMs() - oldest.startedAtMs) : null;
+    return { queued: all.filter(({ isolated }) => isolated?.place === null).length, oldestMs };
+  }
+
   /** Whether a checkpoint has no answer yet: then the next one waits. */
   hasOpenCheckpoint(requestId: string): boolean {
     return (this.#entries.get(requestId)?.checkpoints.size ?? 0) > 0;

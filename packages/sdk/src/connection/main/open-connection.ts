@@ -22,7 +22,7 @@ import { type InitMessage, type MainMessage, THREAD_PROTOCOL_VERSION, type Threa
 import type { SerializableConfig } from "../shared/serializable-config.ts";
 import { type Closer, createCloser } from "./closer.ts";
 import type { Connection, ConnectionDebugState } from "./connection.ts";
-import { type ConnectionPool, poolAccess } from "./connection-pool.ts";
+import { type ConnectionPool, poolAccess, withLoad } from "./connection-pool.ts";
 import { ConnectionStatus } from "./connection-status.ts";
 import { HANG_TIMEOUT_MS } from "./hang-watch.ts";
 import { Ledger } from "./ledger.ts";
@@ -158,7 +158,7 @@ class ThreadedConnection implements Connection {
       inFlight: this.#ledger.size,
       runningHandlers: this.#runner.running,
       abandonedBodies: abandonedBodies.count,
-      isolation: this.#deps.isolation?.debugState() ?? UNUSED_POOL,
+      isolation: withLoad(this.#deps.isolation?.debugState() ?? UNUSED_POOL, this.#ledger.isolatedLoad()),
       ageMs: mirror ? Math.max(0, Math.round(this.#deps.clock.monotonicMs() - mirror.writtenMs)) : null,
       thread: mirror?.debug ?? null,
     };

@@ -25,13 +25,11 @@ export class ConnectionThread {
   readonly #port: MainPort;
   readonly #parts: ThreadParts;
   readonly #life: ThreadLife;
-  readonly #hasIsolated: boolean;
   #state: ConnectionState = "CONNECTING";
 
   constructor(init: InitMessage, port: MainPort, outside: ThreadPorts, life: ThreadLife) {
     this.#port = port;
     this.#life = life;
-    this.#hasIsolated = init.config.isolated.length > 0;
     this.#parts = createThreadParts(init, port, outside, life.scheduleFlush, (effect) => this.#apply(effect));
     this.#parts.requests.adopt(init.adopted);
   }
@@ -101,8 +99,7 @@ export class ConnectionThread {
       case "ISOLATED_RETURNED":
         return requests.returnIsolated(effect.requestId);
       case "SET_ACCEPTING":
-        // Isolated functions go on: work for them is still wanted, and work for main waits for it.
-        return this.#hasIsolated ? undefined : link.setStalled(!effect.accepting);
+        return link.setStalled(!effect.accepting);
       case "GIVE_UP_LEASES":
         return requests.giveUpStalledLeases();
       case "RECLAIM_LEASES":
