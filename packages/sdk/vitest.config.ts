@@ -7,7 +7,7 @@ export const kinds: Kinds = {
     "test/events/{run-state,send-events}.test.ts",
     "test/connection/{acceptance,blocked-main,broken-thread,close,close-matrix,connect,drain,failures}.test.ts",
     "test/connection/{handshake,heartbeats,hung-thread,link,listeners,messages-per-run,node-http,replies,requests,stall,suspended}.test.ts",
-    "test/connection/{isolated,isolated-losses,isolated-moments,stall-parts,thread-death,thread-moments}.test.ts",
+    "test/connection/{isolated,isolated-losses,isolated-moments,pool-thread-moments,stall-parts,thread-death,thread-moments}.test.ts",
     "test/execution/hostile.test.ts",
     "test/isolation/{function-test,isolated-handlers,isolated-step,pool}.test.ts",
   ],

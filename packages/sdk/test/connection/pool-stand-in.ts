@@ -22,6 +22,15 @@ export interface PoolStandIn extends ConnectionPool {
   start(slot: number): void;
   /** Ends a thread without its knowledge; main knows why at once, or never. */
   kill(slot: number, reason?: PlainError | null): void;
+  /**
+   * Ends a thread when it comes to this moment, once: "before" and "after" it says something to the connection thread ("before
+   * TURN_BEGUN") or hears something of it ("after hearing CHECKPOINT_ACKED"). Another one is started at once.
+   */
+  dieAt(moment: string): void;
+  /** How many threads have ended: code of one of those is not run any more. */
+  readonly deaths: number;
+  /** Whether the moment that was ordered has not come yet. */
+  readonly pending: boolean;
 }
 
 export const LOST = plainError("ISOLATE_THREAD_LOST", "The thread was lost.");
@@ -35,11 +44,36 @@ export function poolStandIn(slots: number, strategy: WatchedStrategy): PoolStand
   let wanted = 0;
   let listener: PoolListener | undefined;
 
+  let moment: string | undefined;
+  let deaths = 0;
+
   const portTo = (slot: number): MessagePort => {
     const { port1, port2 } = new MessageChannel();
     const one = threads.get(slot);
     if (one) one.port = port1;
-    one?.thread.connect(port1);
+    const isAlive = (): boolean => threads.get(slot) === one;
+    const come = (now: string): void => {
+      if (now !== moment || !isAlive()) return;
+      moment = undefined;
+      pool.kill(slot);
+      pool.start(slot);
+    };
+    // What a thread that has ended would still do is not done.
+    const port = {
+      on: (name: "message", listener: (posted: { type: string }) => void) =>
+        port1.on(name, (posted: { type: string }) => {
+          come(`before hearing ${posted.type}`);
+          if (isAlive()) listener(posted);
+          come(`after hearing ${posted.type}`);
+        }),
+      postMessage: (message: { type: string }) => {
+        come(`before ${message.type}`);
+        if (isAlive()) port1.postMessage(message);
+        come(`after ${message.type}`);
+      },
+      close: () => port1.close(),
+    };
+    one?.thread.connect(port as never);
     port1.unref();
     return port2;
   };
@@ -60,17 +94,35 @@ export function poolStandIn(slots: number, strategy: WatchedStrategy): PoolStand
     want: (waiting) => {
       wanted = waiting;
     },
+    dieAt: (when) => {
+      moment = when;
+    },
+    get deaths() {
+      return deaths;
+    },
+    get pending() {
+      return moment !== undefined;
+    },
     start: (slot) => {
       access.prepare(slot, 0);
+      const made: { thread?: HandlerThread } = {};
+      // A thread that has ended changes no shared memory.
+      const release: ThreadCells["release"] = (...turn) =>
+        threads.get(slot)?.thread === made.thread && access.release(...turn);
       const thread = new HandlerThread({
         ...{
           slot,
-          cells: access,
+          cells: { ...access, release },
           clock: systemClock,
           timers: systemTimers,
           log: () => {},
           sdkVersion: "test",
-          strategy,
+          strategy: (watch) => {
+            const inner = strategy(watch);
+            const isAlive = (): boolean => threads.get(slot)?.thread === made.thread;
+            // Its code does not go on after its end.
+            return { execute: (...call) => (isAlive() ? inner.execute(...call) : new Promise(() => {})) };
+          },
         },
         main: {
           onLent: (turn, { requestId }) => void lent.push({ slot, turn, requestId }),
@@ -79,12 +131,14 @@ export function poolStandIn(slots: number, strategy: WatchedStrategy): PoolStand
           },
         },
       });
+      made.thread = thread;
       threads.set(slot, { thread, port: undefined });
       access.ready(slot);
       listener?.onStarted({ slot, port: portTo(slot) });
     },
     kill: (slot, reason = LOST) => {
       const one = threads.get(slot);
+      deaths += 1;
       access.condemn(slot);
       threads.delete(slot);
       if (reason !== null) listener?.onLost(slot, reason);
