@@ -9,6 +9,11 @@ import { booleanArray, isRegistry, msOf, numberArray, rowsOf, textArray } from "
 import { CLAIMED_BEFORE, type TakenRow, withRuns } from "./claim-rows.ts";
 import { type DueBounds, prioritiesSince, type TakenJob } from "./due-bounds.ts";
 
+/** How many places of a slot are taken; as `holdfast.taken`, which older servers would plan anew with each call. */
+const takenOf = (slot: string): string =>
+  `(SELECT count(*) FROM holdfast.queue t WHERE t.slot_a = ${slot} AND t.slot_a IS NOT NULL AND t.leased_by IS NOT NULL)
+    + (SELECT count(*) FROM holdfast.queue t WHERE t.slot_b = ${slot} AND t.slot_b IS NOT NULL AND t.leased_by IS NOT NULL)`;
+
 /**
  * All jobs of `w.function_id` are in one lane, none of its leases has ended, and one of the lane's slots is full: there is
  * nothing to claim. A claim comes to the same, but costs ten times as much, and one place mostly ends many waits for it.
@@ -20,7 +25,7 @@ const IS_FULL = `${isRegistry("$5")} AND NOT w.is_paced AND NOT EXISTS (SELECT F
       WHERE q.function_id = w.function_id AND q.lane <> '' ORDER BY q.lane LIMIT 1) l
     WHERE NOT EXISTS (SELECT FROM holdfast.queue q
         WHERE q.function_id = w.function_id AND q.lane <> '' AND q.lane > l.lane)
-      AND (holdfast.taken(l.slot_a) >= w.cap_a OR holdfast.taken(l.slot_b) >= w.cap_b))`;
+      AND (l.slot_a IS NOT NULL AND ${takenOf("l.slot_a")} >= w.cap_a OR l.slot_b IS NOT NULL AND ${takenOf("l.slot_b")} >= w.cap_b))`;
 
 /** By function and priority the first job that is due, and whether there is no room for any. */
 const LOOK = `SELECT w.function_id, due.priority, ${msOf("due.available_at")} AS due_ms, ${IS_FULL} AS is_full
