@@ -349,3 +349,63 @@ test("a question about ten thousand connected workers looks at none of them", ()
   // Of the one worker that was reserved and released.
   expect(looks).toBeLessThan(5);
 });
+
+describe("Of thousands of workers", () => {
+  const COUNT = 2_000;
+  const CAPACITY = 3;
+  let looked = 0;
+
+  /** Each with a socket that the test says to be full or not. */
+  function crowd(isCongested: () => boolean): Workers {
+    const workers = new Workers((candidates, nowMs) =>
+      chooseWorker(
+        (function* () {
+          for (const one of candidates) {
+            looked += 1;
+            yield one;
+          }
+        })(),
+        { nowMs },
+      ),
+    );
+    for (let n = 0; n < COUNT; n += 1) {
+      const made = { functionIds: ["a"], version: "1", queues: null, apart: [], leaseMs: 1, open: true, instance: n };
+      const session = sessionOf(`s${n}`, { ...made, capacity: CAPACITY }, 0);
+      workers.add(Object.defineProperty(session, "congested", { get: isCongested }), true);
+    }
+    looked = 0;
+    return workers;
+  }
+
+  test("that all hold something a few are looked at for each request, and all get their share", () => {
+    const workers = crowd(() => false);
+    const held = new Map<ConnectedWorker, number>();
+    for (let n = 0; n < 2 * COUNT; n += 1) {
+      const worker = workers.reserve("a", 1, null);
+      if (worker) held.set(worker, (held.get(worker) ?? 0) + 1);
+    }
+    expect(held.size).toBe(COUNT);
+    expect(looked / COUNT).toBeLessThan(100);
+    expect(Math.max(...held.values()) - Math.min(...held.values())).toBeLessThanOrEqual(1);
+  });
+
+  test("that are all full none is looked at", () => {
+    const workers = crowd(() => false);
+    for (let n = 0; n < CAPACITY * COUNT; n += 1) expect(workers.reserve("a", 1, null)).toBeDefined();
+    looked = 0;
+    expect(workers.reserve("a", 1, null)).toBeUndefined();
+    expect(workers.reserve("a", 1, null, true)).toBeUndefined();
+    expect(looked).toBe(0);
+  });
+
+  test("whose sockets are full one is chosen only for a run that may wait, and only where it has room for more", () => {
+    let isCongested = false;
+    const workers = crowd(() => isCongested);
+    const [first, ...others] = workers.all();
+    isCongested = true;
+    for (const worker of others) workers.roomChanged(worker);
+    for (let n = 0; n < CAPACITY && first; n += 1) workers.hold(first, "a");
+    expect(workers.reserve("a", 1, null)).toBeUndefined();
+    expect(others).toContain(workers.reserve("a", 1, null, true));
+  });
+});

@@ -7,6 +7,12 @@ import type { Partition } from "./connected-worker.ts";
 /** The queue of a function in one version. */
 export type QueueOf = (functionId: string, version: string) => string;
 
+/** Whether one that takes new work can be given some now. */
+export type OpenState = "awake" | "congested" | "resting";
+
+/** Of those who hold something so many are looked at for each request. */
+const MOST_LOOKED_AT = 32;
+
 /**
  * Workers of one set of functions, each in one version: mostly all processes of one deployment. Of a worker whose
  * capacity is in parts each part belongs to a group of its own.
@@ -20,9 +26,11 @@ export class WorkerGroup {
   readonly #connected = new Set<Partition>();
   /** Those that take new work, in the order in which they are offered, each with its room; null: it is given none now. */
   readonly #open = new Map<Partition, number | null>();
-  /** Of those that are given work the ones that hold nothing, in order, and how many have each lease. */
+  /** Of those that are given work the ones that hold nothing, the others that have room, and how many have each lease. */
   readonly #idle = new Set<Partition>();
+  readonly #busy = new Set<Partition>();
   readonly #leases = new Map<number, number>();
+  readonly #congested = new Set<Partition>();
   #room = 0;
 
   /** That of `member`, and of all that have the same key. */
@@ -77,9 +85,20 @@ export class WorkerGroup {
     return this.#idle;
   }
 
-  /** The others that are given work now. */
-  *busy(): Iterable<Partition> {
-    for (const [one, room] of this.#open) if (room !== null && room > 0 && !this.#idle.has(one)) yield one;
+  /**
+   * The others that are given work now, or where they are many the next of them in turn: the least loaded of so many
+   * is nearly the least loaded of all.
+   */
+  get busy(): Iterable<Partition> {
+    if (this.#busy.size <= MOST_LOOKED_AT) return this.#busy;
+    const next = take(this.#busy, MOST_LOOKED_AT);
+    for (const one of next) moveLast(this.#busy, one);
+    return next;
+  }
+
+  /** Those that could be given more if requests did not wait for room on their sockets. */
+  get congested(): Iterable<Partition> {
+    return this.#congested;
   }
 
   add(member: Partition): void {
@@ -91,13 +110,16 @@ export class WorkerGroup {
     this.#connected.delete(member);
   }
 
-  /** It takes new work; `isAwake`: it is given some now. */
-  setOpen(member: Partition, isAwake: boolean): void {
-    this.#count(member, isAwake ? Math.max(0, member.capacity - member.inFlight) : null);
+  /** It takes new work: some now, or when its socket has room, or when it has rested. */
+  setOpen(member: Partition, state: OpenState): void {
+    const room = Math.max(0, member.capacity - member.inFlight);
+    this.#count(member, state === "awake" ? room : null);
+    keep(this.#congested, member, state === "congested" && room > 0);
   }
 
   close(member: Partition): void {
     this.#count(member, null);
+    this.#congested.delete(member);
     this.#open.delete(member);
   }
 
@@ -106,15 +128,16 @@ export class WorkerGroup {
     if (room === undefined) return;
     this.#open.delete(member);
     this.#open.set(member, room);
-    if (this.#idle.delete(member)) this.#idle.add(member);
+    for (const set of [this.#idle, this.#busy, this.#congested]) if (set.has(member)) moveLast(set, member);
   }
 
   #count(member: Partition, room: number | null): void {
     const before = this.#open.get(member) ?? null;
     this.#open.set(member, room);
     this.#room += (room ?? 0) - (before ?? 0);
-    if (room !== null && room > 0 && member.inFlight === 0) this.#idle.add(member);
-    else this.#idle.delete(member);
+    const isGiven = room !== null && room > 0;
+    keep(this.#idle, member, isGiven && member.inFlight === 0);
+    keep(this.#busy, member, isGiven && member.inFlight > 0);
     const { leaseMs } = member.worker.session;
     if (room !== null && before === null) this.#leases.set(leaseMs, (this.#leases.get(leaseMs) ?? 0) + 1);
     if (before !== null && room === null) this.#drop(leaseMs);
@@ -125,4 +148,23 @@ export class WorkerGroup {
     if (left > 0) this.#leases.set(leaseMs, left);
     else this.#leases.delete(leaseMs);
   }
+}
+
+function keep<T>(set: Set<T>, one: T, isIn: boolean): void {
+  if (isIn) set.add(one);
+  else set.delete(one);
+}
+
+function moveLast<T>(set: Set<T>, one: T): void {
+  set.delete(one);
+  set.add(one);
+}
+
+function take<T>(all: Iterable<T>, count: number): T[] {
+  const taken: T[] = [];
+  for (const one of all) {
+    taken.push(one);
+    if (taken.length === count) break;
+  }
+  return taken;
 }

@@ -139,7 +139,7 @@ export class Workers {
     const awake = groups.filter(({ room }) => room > 0);
     const partition =
       (awake.length > 0 ? this.#choose(candidatesOf(awake), nowMs) : undefined) ??
-      (mayWait && groups.length > 0 ? this.#choose(this.#rested(groups), nowMs) : undefined);
+      (mayWait && groups.length > 0 ? this.#choose(congestedOf(groups), nowMs) : undefined);
     if (partition) this.#change(partition, 1);
     return partition?.worker;
   }
@@ -261,10 +261,6 @@ export class Workers {
     return [...(this.#byFunction.get(functionId) ?? [])].filter((group) => group.isOpen && group.serves(functionId));
   }
 
-  *#rested(groups: readonly WorkerGroup[]): Iterable<Partition> {
-    for (const { open } of groups) for (const one of open) if (this.#availability.isRested(one.worker)) yield one;
-  }
-
   #join(partition: Partition): void {
     const key = WorkerGroup.keyOf(partition);
     let group = this.#groups.get(key);
@@ -298,13 +294,18 @@ export class Workers {
     const group = this.#groupOf.get(partition);
     if (!group) return;
     if (!worker.open || partition.isPaused) group.close(partition);
-    else group.setOpen(partition, this.#availability.isRested(worker) && !worker.session.congested);
+    else if (!this.#availability.isRested(worker)) group.setOpen(partition, "resting");
+    else group.setOpen(partition, worker.session.congested ? "congested" : "awake");
   }
+}
+
+function* congestedOf(groups: readonly WorkerGroup[]): Iterable<Partition> {
+  for (const { congested } of groups) yield* congested;
 }
 
 function* candidatesOf(groups: readonly WorkerGroup[]): Iterable<Partition> {
   for (const { idle } of groups) yield* idle;
-  for (const group of groups) yield* group.busy();
+  for (const { busy } of groups) yield* busy;
 }
 
 function addTo<Key, Value>(sets: Map<Key, Set<Value>>, key: Key, value: Value): void {
