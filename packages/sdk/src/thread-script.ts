@@ -60,9 +60,10 @@ export async function bundleThreadScript(entry = sourceOf(SCRIPT_ENTRIES.connect
       // Nothing inside may look like AMD to a bundler that is given the script as a file.
       define: "undefined",
       // ws looks for native helpers unless configured not to; the script must not load anything from the app's folder.
-      "process.env.WS_NO_BUFFER_UTIL": '"1"',
+      "process.env.WS_NO_BUFFER_UTIL": '""',
       "process.env.WS_NO_UTF_8_VALIDATE": '"1"',
     },
+    alias: { bufferutil: fileURLToPath(new URL("./connection/thread/word-mask.ts", import.meta.url)) },
   });
   const output = result.outputFiles[0];
   if (output === undefined) throw new Error(`Bundling ${entry} produced no output.`);

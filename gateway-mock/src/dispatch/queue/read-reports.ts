@@ -51,13 +51,16 @@ export function checkpointOps(bytes: Uint8Array): ReadOps | Promise<ReadOps> {
 
 function largeBody({ status, noRetry, body }: SdkResponse): Promise<unknown> {
   if (status === "NOT_COMPLETED") return largeOps(body, "The reply's body");
-  return readLargeJson(body, { what: "The reply's body", levels: 0, maxDepth: WIRE_LIMITS.maxJsonDepth }).then(
-    ({ value }) => (status === "ERROR" || noRetry ? shortError(value) : value),
+  const where = { what: "The reply's body", levels: 0, maxDepth: WIRE_LIMITS.maxJsonDepth };
+  const isError = status === "ERROR" || noRetry;
+  return readLargeJson(body, isError ? where : { ...where, textOf: "" }).then(({ value }) =>
+    isError ? shortError(value) : value,
   );
 }
 
 async function largeOps(bytes: Uint8Array, what: string): Promise<unknown> {
-  const { value } = await readLargeJson(bytes, { what, levels: 2, maxDepth: WIRE_LIMITS.maxJsonDepth });
+  const where = { what, levels: 2, maxDepth: WIRE_LIMITS.maxJsonDepth, textOf: "data" };
+  const { value } = await readLargeJson(bytes, where);
   return settledOps(value, what);
 }
 

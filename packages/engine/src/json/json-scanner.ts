@@ -186,7 +186,12 @@ export class JsonScanner {
   #stringEnd(): number {
     const text = this.#text;
     let at = this.#at + 1;
+    let searchFrom = at + SEARCH_FROM;
     for (;;) {
+      if (at >= searchFrom) {
+        at = specialFrom(text, at);
+        searchFrom = at + SEARCH_FROM;
+      }
       const code = text.charCodeAt(at);
       if (code === 0x22) return at + 1;
       if (code === 0x5c) at = this.#escapeEnd(at + 1);
@@ -239,6 +244,17 @@ export class JsonScanner {
     const where = at >= this.#text.length ? "it ends too early" : `see character ${at}`;
     return new HoldfastError("FRAME_INVALID", `${this.#options.what} is not JSON: ${where}.`);
   }
+}
+
+/** A search is ten times as fast as looking at each character, and costs as much as some of them. */
+const SEARCH_FROM = 32;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they end a string that is none
+const SPECIAL = /["\\\u0000-\u001f]/g;
+
+/** Where the next character of a string is that may not stand for itself; the end of all when there is none. */
+function specialFrom(text: string, from: number): number {
+  SPECIAL.lastIndex = from;
+  return SPECIAL.exec(text)?.index ?? text.length;
 }
 
 const ESCAPED: ReadonlySet<number> = new Set([...'"\\/bfnrt'].map((char) => char.charCodeAt(0)));

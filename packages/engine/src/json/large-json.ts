@@ -9,6 +9,8 @@ export interface LargeJsonOptions {
   /** How many containers deep it is built: 1 = the outermost. What is in them is built as well where it is short. */
   readonly levels: number;
   readonly maxDepth: number;
+  /** Of which field a long string is kept as text, too; "" = of none, so of what is all of it. */
+  readonly textOf?: string;
   /** A field that the object `of` is to lose; where it is short its reader sees to that. */
   readonly dropped?: { readonly of: string; readonly field: string };
 }
@@ -97,9 +99,17 @@ export class LargeJsonReader {
     }
   }
 
-  #read({ start, end, values }: FoundValue, isContainer: boolean): unknown {
-    if (!isContainer || end - start <= SHORT_CHARS) return JSON.parse(this.#text.slice(start, end));
-    return this.#members.takeText(start, end, values);
+  #isTextOf({ keyStart, keyEnd }: FoundValue): boolean {
+    const { textOf } = this.#options;
+    return textOf !== undefined && (keyStart < 0 ? "" : this.#text.slice(keyStart + 1, keyEnd - 1)) === textOf;
+  }
+
+  #read(found: FoundValue, isContainer: boolean): unknown {
+    const { start, end, values } = found;
+    const text = this.#text.slice(start, end);
+    if (end - start <= SHORT_CHARS) return JSON.parse(text);
+    if (isContainer) return this.#members.takeText(start, end, values);
+    return this.#isTextOf(found) ? new JsonText(text, 1, null) : JSON.parse(text);
   }
 }
 

@@ -52,6 +52,37 @@ const broken = fc.tuple(json, fc.nat(), fc.nat({ max: 3 }), noise).map(([text, w
 });
 
 describe("JSON scanner", () => {
+  it("of long strings, too, the scanner accepts exactly what JSON.parse accepts", () => {
+    const part = fc.oneof(
+      fc.integer({ min: 0, max: 80 }).map((count) => "y".repeat(count)),
+      fc.constantFrom("\\n", "\\u00e9", "\\\\", '\\"', "é", "\ud83d", "\n", "\u0000", "\u001f", "\\", "\\u12", '"'),
+    );
+    fc.assert(
+      fc.property(fc.array(part, { maxLength: 8 }), fc.boolean(), (parts, isClosed) => {
+        const text = `["${parts.join("")}${isClosed ? '"]' : ""}`;
+        expect(scans(text, 50)).toBe(parses(text));
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  it("a long string stays text where that is asked for, and nowhere else", () => {
+    const value = `${long}é"\\\n`;
+    const readAs = (text: string, levels: number, textOf: string): unknown => {
+      const reader = new LargeJsonReader(text, { ...OPTIONS, levels, textOf });
+      while (!reader.scan(7));
+      return reader.value;
+    };
+    const ops = JSON.stringify([{ data: value, name: value, short: "s" }, { data: "short" }]);
+    expect(readAs(ops, 2, "data")).toEqual([
+      { data: new JsonText(JSON.stringify(value), 1, null), name: value, short: "s" },
+      { data: "short" },
+    ]);
+    expect(readAs(JSON.stringify(value), 0, "")).toEqual(new JsonText(JSON.stringify(value), 1, null));
+    expect(readAs(JSON.stringify(value), 0, "data")).toBe(value);
+    expect(readAs(JSON.stringify([value]), 1, "data")).toEqual([value]);
+  });
+
   it("the scanner accepts exactly what JSON.parse accepts", () => {
     let wrong = 0;
     fc.assert(
