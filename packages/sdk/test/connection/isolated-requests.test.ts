@@ -170,15 +170,24 @@ describe("Isolated requests in the connection thread", () => {
     expect(given(port(ports, 0))).toEqual(["a", "b"]);
   });
 
+  const adopted = (requestId: string, slot: number | null): AdoptedRequest => ({
+    identity: request(requestId),
+    ...{ appName: "shop", leaseId: "lease", ageMs: 1, outcome: null, checkpoints: [] },
+    isolated: {
+      place: slot === null ? null : { slot, turn: 7 },
+      work: { request: NO_BYTES, extensions: [] },
+    },
+  });
+
+  it("ISOLATED-1: an adopted request goes back when its thread ends before it has said whether it began", () => {
+    const { ports, given, isolated, effects } = bench(2, [adopted("silent", 0), adopted("said", 1)]);
+    port(ports, 1).says({ type: "UNKNOWN_REQUEST", requestId: "said", mayHaveBegun: false, turn: 7 } as never);
+    isolated.onThreadLost(0, LOST);
+    expect([...given(port(ports, 0)), ...given(port(ports, 1))]).toEqual(["said"]);
+    expect(effects).toEqual([{ do: "ISOLATED_RETURNED", requestId: "silent" }]);
+  });
+
   it("what is adopted without a thread stands in line again, and what a lost thread had goes back", () => {
-    const adopted = (requestId: string, slot: number | null): AdoptedRequest => ({
-      identity: request(requestId),
-      ...{ appName: "shop", leaseId: "lease", ageMs: 1, outcome: null, checkpoints: [] },
-      isolated: {
-        place: slot === null ? null : { slot, turn: 7 },
-        work: { request: NO_BYTES, extensions: [] },
-      },
-    });
     const { ports, given, effects } = bench(1, [adopted("with 0", 0), adopted("with 5", 5), adopted("in line", null)]);
     expect(port(ports, 0).given[0]).toMatchObject({ type: "SYNC", requests: [{ requestId: "with 0", turn: 7 }] });
     expect(given(port(ports, 0))).toEqual(["in line"]);

@@ -119,6 +119,7 @@ export class IsolatedRequests {
       // Its lease is confirmed before it begins, as that of everything that is adopted.
       const turn = new IsolatedTurn(identity, work === null ? undefined : { ...work, doubtNumber: 0, asOf: null });
       turn.place = place;
+      turn.mayHaveBegun = place !== null;
       this.#turns.set(identity.requestId, turn);
     }
     for (const port of this.#deps.pool?.ports ?? []) this.#addThread(port);
@@ -229,6 +230,7 @@ export class IsolatedRequests {
     switch (report.type) {
       case "TURN_BEGUN":
         turn.work = undefined;
+        turn.mayHaveBegun = false;
         return;
       case "STEP_BEGUN":
         return turn.onStepBegun(report.hash, report.failure);
@@ -259,7 +261,8 @@ export class IsolatedRequests {
     const { clock, config } = this.#deps;
     for (const [requestId, turn] of [...this.#turns]) {
       if (turn.place?.slot !== slot) continue;
-      if (turn.work !== undefined) this.#again(requestId);
+      if (turn.mayHaveBegun) this.#emit({ do: "ISOLATED_RETURNED", requestId });
+      else if (turn.work !== undefined) this.#again(requestId);
       else {
         turn.place = null;
         const content = lostTurnReply(turn, error, clock.nowMs());
@@ -275,6 +278,7 @@ export class IsolatedRequests {
     const turn = this.#turns.get(requestId);
     if (turn === undefined) return;
     turn.place = null;
+    turn.mayHaveBegun = false;
     if (turn.work === undefined) this.#emit({ do: "ISOLATED_RETURNED", requestId });
     else this.#waiting.unshift(requestId);
   }

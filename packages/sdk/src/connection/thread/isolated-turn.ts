@@ -21,6 +21,8 @@ export class IsolatedTurn implements TurnSteps {
   place: IsolatedPlace = null;
   /** Undefined: a thread has begun with it. */
   work: IsolatedWork | undefined;
+  /** Taken over from an earlier connection thread: whether its thread has begun with it, it has not said yet. */
+  mayHaveBegun = false;
   #keptChars = 0;
 
   constructor(identity: RequestIdentity, work: IsolatedWork | undefined) {
