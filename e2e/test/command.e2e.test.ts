@@ -86,6 +86,24 @@ describe("The greeting's commands work as typed", () => {
     expect(sent).toMatchObject({ code: 0, stderr: expect.stringContaining("no function is registered") });
     expect(await shell(await greeted(child, "List the runs:"))).toMatchObject({ code: 0 });
   });
+
+  test("of a key file a command takes the key of its environment", async () => {
+    const file = join(await folder(), "keys.json");
+    const keys = ["production", "preview"].flatMap((environment, index) => [
+      { name: `apps of ${environment}`, kind: "signing", key: `${index}`.repeat(32), environment },
+      { name: `shop of ${environment}`, kind: "event", key: `events-${environment}`, environment },
+    ]);
+    await writeFile(file, JSON.stringify(keys));
+    const child = gateway(["dev", "--store", "memory", "--json", "--keys", file]);
+    onTestFinished(async () => void (await child.kill()));
+    const { url } = JSON.parse(await child.waitForLine((line) => line.includes('"ready"'))) as { url: string };
+    const env = { HOLDFAST_GATEWAY_URL: url, HOLDFAST_KEYS_FILE: file };
+    for (const environment of ["production", "preview"]) {
+      expect((await run(`send demo/hello --env ${environment}`, env)).code).toBe(0);
+      expect((await run(`runs --env ${environment}`, env)).code).toBe(0);
+    }
+    expect(await run("runs --env staging", env)).toMatchObject({ code: 5 });
+  });
 });
 
 describe("Commands against a gateway", () => {
