@@ -181,8 +181,8 @@ describe("Isolated requests in the connection thread", () => {
 
   it("ISOLATED-1: an adopted request goes back when its thread ends before it has said whether it began", () => {
     const { ports, given, isolated, effects } = bench(2, [adopted("silent", 0), adopted("said", 1)]);
-    port(ports, 1).says({ type: "UNKNOWN_REQUEST", requestId: "said", mayHaveBegun: false, turn: 7 } as never);
     isolated.onThreadLost(0, LOST);
+    port(ports, 1).says({ type: "UNKNOWN_REQUEST", requestId: "said", mayHaveBegun: false, turn: 7 } as never);
     expect([...given(port(ports, 0)), ...given(port(ports, 1))]).toEqual(["said"]);
     expect(effects).toEqual([{ do: "ISOLATED_RETURNED", requestId: "silent" }]);
   });
