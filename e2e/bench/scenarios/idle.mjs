@@ -1,4 +1,5 @@
 /** One run at a time on an idle system, and one message between the threads of a worker. */
+import { setTimeout as sleep } from "node:timers/promises";
 import { median, quantile } from "../stats.mjs";
 
 /**
@@ -43,6 +44,22 @@ async function roundTrips(world, count) {
   return { bareUs: bare, threadUs: thread, ratio: thread / bare, threadP99Us: quantile(threadUs, 0.99) };
 }
 
+/**
+ * @param {World} world
+ * @param {number} count
+ */
+async function isolatedRoundTrips(world, count) {
+  await world.appOf("isolated", { BENCH_ISOLATED: "1" });
+  const [eventId = ""] = await world.api.send({ name: "isolated/isolated", data: { count } });
+  const [run] = await world.api.runsOf(eventId);
+  for (;;) {
+    const { status, output } = await world.api.run(run?.id ?? "");
+    if (status === "FAILED") throw new Error("The isolated run failed.");
+    if (status !== "COMPLETED") await sleep(100);
+    else return { ...output, ratio: output.threadUs / output.bareUs };
+  }
+}
+
 /** @type {readonly Scenario[]} */
 export const idle = [
   {
@@ -67,6 +84,19 @@ export const idle = [
       { label: "bare postMessage, µs", value: "bareUs", digits: 1, better: "lower" },
       { label: "through the SDK, µs", value: "threadUs", digits: 1, better: "lower" },
       { label: "ratio", value: "ratio", digits: 2, better: "lower", aim: 1.3 },
+    ],
+  },
+  {
+    name: "isolated-thread",
+    title: "Pool thread to connection thread and back, {n} times",
+    rounds: 3,
+    world: { plain: true },
+    sizes: { tiny: 50, quick: 1000, usual: 4000, large: 40_000 },
+    measure: isolatedRoundTrips,
+    shown: [
+      { label: "bare postMessage, µs", value: "bareUs", digits: 1, better: "lower" },
+      { label: "through the SDK, µs", value: "threadUs", digits: 1, better: "lower" },
+      { label: "ratio", value: "ratio", digits: 2, better: "lower", aim: 1.5 },
     ],
   },
 ];
