@@ -1,32 +1,50 @@
 /** An app whose handlers block its main thread as requests say; bundled and run as a process of its own. */
 import { readFileSync } from "node:fs";
 import { systemClock, systemRandom, systemTimers } from "@holdfast/core";
+import { Holdfast } from "../../src/app/holdfast.ts";
 import { openConnection } from "../../src/connection/main/open-connection.ts";
 import { spawnConnectionThread } from "../../src/connection/main/spawn-thread.ts";
 import { publishCurrentExecution, runAs } from "../../src/execution/current.ts";
+import type { ExecutionStrategy } from "../../src/execution/execution.ts";
+import { FairTurns } from "../../src/execution/fair-turns.ts";
+import { createMainThreadStrategy } from "../../src/execution/main-thread.ts";
+import { createRegistry } from "../../src/functions/registry.ts";
 
 function addUpNumbers(ms: number): void {
   const end = Date.now() + ms;
   while (Date.now() < end); // mark: addUpNumbers
 }
 
-const { config, scriptPath } = JSON.parse(process.env.STALL_APP ?? "{}");
+const { config, scriptPath, isFair = false } = JSON.parse(process.env.STALL_APP ?? "{}");
 // JSON has no bytes.
 for (const app of config.apps) app.functions = Uint8Array.from(Object.values(app.functions));
 publishCurrentExecution();
+
+const byHand: ExecutionStrategy = {
+  execute: async ({ requestId, runId, functionSlug, payload }, _port, signal) => {
+    signal.addEventListener("abort", () => console.log(`aborted ${requestId}`));
+    const { blockMs = 0, waitMs = 0 } = JSON.parse(new TextDecoder().decode(payload));
+    await new Promise((resolve) => setTimeout(resolve, waitMs));
+    const step = { id: "add up", hash: "h", attempt: 0, active: true };
+    const unwanted = (): AbortSignal => new AbortController().signal;
+    runAs({ requestId, runId, functionSlug, step }, unwanted, () => addUpNumbers(blockMs));
+    return { status: "DONE", body: new TextEncoder().encode("1"), noRetry: false, requestVersion: 2 };
+  },
+};
+
+/** The real one, with the gate that bodies start through. */
+function fairStrategy(): ExecutionStrategy {
+  const client = new Holdfast({ id: "app", isDev: true }, {});
+  const fn = client.createFunction({ id: "fn", triggers: { event: "n" } }, ({ event, step }) =>
+    step.run("compute", () => addUpNumbers((event.data as { blockMs: number }).blockMs)),
+  );
+  const gate = new FairTurns({ monotonicMs: systemClock.monotonicMs, nextTurn: (begin) => setImmediate(begin) });
+  return createMainThreadStrategy(createRegistry([{ client, functions: [fn] }]), { turns: gate.limitedTo(10) });
+}
+
 const connection = await openConnection({
   config,
-  strategy: {
-    execute: async ({ requestId, runId, functionSlug, payload }, _port, signal) => {
-      signal.addEventListener("abort", () => console.log(`aborted ${requestId}`));
-      const { blockMs = 0, waitMs = 0 } = JSON.parse(new TextDecoder().decode(payload));
-      await new Promise((resolve) => setTimeout(resolve, waitMs));
-      const step = { id: "add up", hash: "h", attempt: 0, active: true };
-      const unwanted = (): AbortSignal => new AbortController().signal;
-      runAs({ requestId, runId, functionSlug, step }, unwanted, () => addUpNumbers(blockMs));
-      return { status: "DONE", body: new TextEncoder().encode("1"), noRetry: false, requestVersion: 2 };
-    },
-  },
+  strategy: isFair ? fairStrategy() : byHand,
   startThread: () =>
     spawnConnectionThread({ script: { text: readFileSync(scriptPath, "utf8") }, resourceLimits: undefined }),
   signals: [],

@@ -49,11 +49,15 @@ afterEach(async () => {
 async function start(
   stall: Partial<SerializableConfig["stall"]>,
   extensions = gateway.script.extensions,
+  isFair = false,
 ): Promise<GatewayPeer> {
   const policy = { thresholdMs: 300, maxStallMs: null, noStack: null, ...stall };
   const config = testConfig(gateway.url, { extensions, stall: policy });
   const scriptPath = join(folder, "thread.cjs");
-  app = spawnNode(join(folder, "app.mjs"), { ipc: true, env: { STALL_APP: JSON.stringify({ config, scriptPath }) } });
+  app = spawnNode(join(folder, "app.mjs"), {
+    ipc: true,
+    env: { STALL_APP: JSON.stringify({ config, scriptPath, isFair }) },
+  });
   return gateway.peer();
 }
 
@@ -102,6 +106,26 @@ describe("A blocked main thread", () => {
     expect(kinds(peer)).not.toContain("WORKER_PAUSE");
     expect(peer.of("WORKER_READY")).toHaveLength(1);
     expect(kinds(peer)).not.toContain("WORKER_STALL");
+  });
+});
+
+describe("A main thread that is blocked by one of many bodies", () => {
+  it("the report names the body that computes, not those that wait for their turn or gave it theirs", async () => {
+    const peer = await start({}, undefined, true);
+    const compute = (blockMs: number): { requestPayload: Uint8Array } =>
+      request({ event: { id: "e", name: "n", data: { blockMs }, ts: 1 }, steps: {}, ctx: { attempt: 0 } });
+    // Each of the short ones uses its turn up, so that the next one starts from the queue.
+    const sent = Array.from({ length: 12 }, (_, index) => gateway.dispatch(peer, compute(index === 7 ? 1_500 : 15)));
+    await until(() => peer.of("WORKER_REPLY").length === sent.length, "all replies");
+    // On a machine that is busy elsewhere there may be shorter ones, too.
+    const isLong = ({ ended, stalledMs }: { ended: boolean; stalledMs: number }): boolean => ended && stalledMs > 1_000;
+    const ended = await until(() => peer.of("WORKER_STALL").find(isLong), "the end of the stall");
+    const { requestId, runId } = sent[7]!;
+    expect(ended).toMatchObject({ requestId, runId, functionSlug: "app-fn", stepId: "compute" });
+    expect(ended.codeName).toBe("addUpNumbers");
+    expect(ended.location).toMatch(new RegExp(`stall-app\\.ts:${line}:\\d+$`));
+    expect(ended.waiting).toBeGreaterThan(0);
+    expect(await app?.waitForLine((text) => text.includes(`, step "compute", run ${runId}`))).toBeTruthy();
   });
 });
 
