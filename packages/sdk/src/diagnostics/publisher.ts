@@ -7,26 +7,27 @@ import { findNodeModule } from "../runtime.ts";
 import type { HoldfastChannels } from "./channels.ts";
 import { SubscriberGuard } from "./subscriber-guard.ts";
 
-/** One channel. It is looked up when it is first asked about, and kept: Node forgets channels that are not. */
+/**
+ * One channel. It is looked up at once, where the runtime has it, and kept: a channel that no code holds is forgotten by
+ * Bun together with its subscribers.
+ */
 export class PublishedChannel<Name extends keyof HoldfastChannels> {
   readonly name: Name;
   readonly #guard: SubscriberGuard;
-  /** Null where the runtime has no channels. */
-  #channel: Channel | null | undefined;
+  readonly #channel: Channel | undefined;
 
   constructor(name: Name) {
     this.name = name;
     this.#guard = new SubscriberGuard(name);
+    this.#channel = findNodeModule("node:diagnostics_channel")?.channel(name);
   }
 
   get isHeard(): boolean {
-    if (this.#channel === undefined)
-      this.#channel = findNodeModule("node:diagnostics_channel")?.channel(this.name) ?? null;
     return this.#channel?.hasSubscribers === true;
   }
 
   publish(message: HoldfastChannels[Name]): void {
-    if (!this.isHeard || !this.#channel) return;
+    if (!this.#channel?.hasSubscribers) return;
     this.#guard.begin();
     this.#channel.publish(message);
     this.#guard.end();
@@ -34,7 +35,7 @@ export class PublishedChannel<Name extends keyof HoldfastChannels> {
 
   /** Publishes and calls `code`, which sees the stores that subscribers have bound to the channel. */
   publishAround<T>(message: HoldfastChannels[Name], code: () => T): T {
-    if (!this.isHeard || !this.#channel) return code();
+    if (!this.#channel?.hasSubscribers) return code();
     this.#guard.begin();
     return this.#channel.runStores(message, () => {
       // What `code` leaves behind is not a subscriber's.

@@ -2,7 +2,7 @@
  * The app that every environment of the matrix runs, as a user writes one: three modules, in TypeScript or JavaScript.
  *
  * It connects, runs steps, blocks its main thread for longer than its lease in one of them, fails in another function,
- * closes, and has to end by itself then. Its last line says what to look for at the gateway.
+ * closes, and has to end by itself then. A subscriber and a callback that throw are to harm nothing. Its last line says what to look for at the gateway.
  */
 
 /**
@@ -33,17 +33,18 @@ export function refuseOrder(id${typed(": string")})${typed(": never")} {
   throw new OrderError("Order " + id + " is refused.");
 }
 `;
-  const app = `import { Holdfast } from "holdfast";
+  const app = `import { subscribe } from "node:diagnostics_channel";
+import { Holdfast } from "holdfast";
 import { connect } from "holdfast/connect";
 import { refuseOrder, Size } from "./orders.${extension}";
 
-${typed("interface Calls { one: number; block: number; two: number }\n")}
+${typed("interface Calls { one: number; block: number; two: number; heard: number; connected: number }\n")}
 const quiet = { debug() {}, info() {}, warn: console.warn, error: console.error };
 
 export async function runApp() {
   const tag = process.env.MATRIX_CELL + "." + process.pid;
   const client = new Holdfast({ id: "matrix." + tag, logger: quiet });
-  const calls${typed(": Calls")} = { one: 0, block: 0, two: 0 };
+  const calls${typed(": Calls")} = { one: 0, block: 0, two: 0, heard: 0, connected: 0 };
   const runs${typed(": string[]")} = [];
   const ended = { work: () => {}, fail: () => {} };
   const worked = new Promise${typed("<void>")}((resolve) => (ended.work = resolve));
@@ -66,7 +67,16 @@ export async function runApp() {
     refuseOrder("o-1");
   });
 
-  const connection = await connect({ apps: [{ client, functions: [work, fail] }], connectTimeout: "20s" });
+  subscribe("holdfast:step:end", (message${typed(": any")}) => {
+    if (message.runId === runs[0] && message.stepId === "two") calls.heard += 1;
+    throw new Error("This subscriber throws.");
+  });
+  const onStateChange = ({ from }${typed(": { from: string }")}) => {
+    if (from === "CONNECTING") calls.connected += 1;
+    throw new Error("This callback throws.");
+  };
+  const apps = [{ client, functions: [work, fail] }];
+  const connection = await connect({ apps, connectTimeout: "20s", onStateChange });
   await client.send([{ name: "work." + tag }, { name: "fail." + tag }]);
   await Promise.all([worked, failed]);
   await connection.close();
