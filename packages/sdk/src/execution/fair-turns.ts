@@ -9,7 +9,7 @@ import { afterMicrotasks } from "./microtasks.ts";
 export interface Turns {
   /**
    * Calls `code` at once, or, where this turn is used up or others wait already, in a later one, in the same order.
-   * @param context where it goes on; default: that of the call
+   * @param context of the step whose body it is: a body goes before what has not begun; default: that of the call
    */
   start(code: () => void, context?: AsyncContext): void;
 }
@@ -53,13 +53,43 @@ interface Waiting {
 
 /** What starts within this time shares microtasks: what it sends to the connection thread goes in one message. */
 const BATCH_MS = 1;
+/** After so many bodies it is the turn of something that has not begun, if anything waits. */
+export const BODIES_IN_A_ROW = 16;
 
-/** One queue, first come first served: for all connections of a process, since they share its event loop. */
+/** First come, first served. */
+class WaitingLine {
+  #all: Waiting[] = [];
+  /** Those before it have left. */
+  #next = 0;
+
+  get first(): Waiting | undefined {
+    return this.#all[this.#next];
+  }
+
+  push(one: Waiting): void {
+    this.#all.push(one);
+  }
+
+  shift(): Waiting | undefined {
+    const { first } = this;
+    this.#next += 1;
+    if (this.#next >= this.#all.length) {
+      this.#all = [];
+      this.#next = 0;
+    }
+    return first;
+  }
+}
+
+/**
+ * For all connections of a process, since they share its event loop. Bodies of handlers that have begun go before
+ * handlers that have not: what has begun holds memory, and is done sooner.
+ */
 export class FairTurns {
   readonly #ports: TurnPorts;
-  #waiting: Waiting[] = [];
-  /** Those before it have started. */
-  #next = 0;
+  readonly #bodies = new WaitingLine();
+  readonly #beginnings = new WaitingLine();
+  #bodiesInARow = 0;
   /** When this turn began, as far as is known; undefined until something starts in it. */
   #beganMs: number | undefined;
 
@@ -71,14 +101,15 @@ export class FairTurns {
   limitedTo(limitMs: number): Turns {
     return {
       start: (code, context) => {
-        if (this.#mayStart(limitMs)) return runIn(code, context);
-        this.#waiting.push({ limitMs, code, context: context ?? asyncContext() });
+        if (this.#mayStart(limitMs, context !== undefined)) return runIn(code, context);
+        const line = context === undefined ? this.#beginnings : this.#bodies;
+        line.push({ limitMs, code, context: context ?? asyncContext() });
       },
     };
   }
 
-  #mayStart(limitMs: number): boolean {
-    if (this.#next < this.#waiting.length) return false;
+  #mayStart(limitMs: number, isBody: boolean): boolean {
+    if (this.#bodies.first !== undefined || (!isBody && this.#beginnings.first !== undefined)) return false;
     if (this.#beganMs !== undefined) return this.#isLeft(this.#beganMs, limitMs);
     this.#begin();
     return true;
@@ -95,7 +126,7 @@ export class FairTurns {
 
   readonly #onTurn = (): void => {
     this.#beganMs = undefined;
-    if (this.#next === this.#waiting.length) return;
+    if (this.#nextLine.first === undefined) return;
     this.#begin();
     // The first one starts in any case: each turn gets on.
     this.#startSome();
@@ -110,17 +141,20 @@ export class FairTurns {
   }
 
   #startNext(): void {
-    const { code, context } = this.#waiting[this.#next] as Waiting;
-    this.#next += 1;
-    if (this.#next === this.#waiting.length) {
-      this.#waiting = [];
-      this.#next = 0;
-    }
-    context.runInAsyncScope(code);
+    const line = this.#nextLine;
+    this.#bodiesInARow = line === this.#bodies ? this.#bodiesInARow + 1 : 0;
+    const next = line.shift();
+    next?.context.runInAsyncScope(next.code);
+  }
+
+  get #nextLine(): WaitingLine {
+    if (this.#bodies.first === undefined) return this.#beginnings;
+    const isTurnOfOthers = this.#bodiesInARow >= BODIES_IN_A_ROW && this.#beginnings.first !== undefined;
+    return isTurnOfOthers ? this.#beginnings : this.#bodies;
   }
 
   #isNextDue(): boolean {
-    const next = this.#waiting[this.#next];
+    const next = this.#nextLine.first;
     return next !== undefined && this.#beganMs !== undefined && this.#isLeft(this.#beganMs, next.limitMs);
   }
 

@@ -4,9 +4,10 @@ import { encodeJsonBytes } from "@holdfast/protocol";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { CancelSource } from "../../src/execution/abort.ts";
+import { asyncContext } from "../../src/execution/async-context.ts";
 import { currentExecution } from "../../src/execution/current.ts";
 import type { ExecutionResult } from "../../src/execution/execution.ts";
-import { FairTurns, type Turns, UNLIMITED_TURNS } from "../../src/execution/fair-turns.ts";
+import { BODIES_IN_A_ROW, FairTurns, type Turns, UNLIMITED_TURNS } from "../../src/execution/fair-turns.ts";
 import { createMainThreadStrategy } from "../../src/execution/main-thread.ts";
 import type { HandlerContext } from "../../src/functions/define-function.ts";
 import { createRegistry } from "../../src/functions/registry.ts";
@@ -93,6 +94,66 @@ describe("The gate", () => {
     expect(started).toEqual(["first"]);
     await world.turn();
     expect(started).toEqual(["first", "short limit", "long limit"]);
+  });
+
+  test("bodies of handlers that have begun go before handlers that have not", async () => {
+    const world = new World();
+    const turns = world.fair.limitedTo(LIMIT_MS);
+    const context = asyncContext();
+    const started: string[] = [];
+    const begin = (name: string, tookMs: number): void =>
+      turns.start(() => {
+        started.push(name);
+        world.nowMs += tookMs;
+      });
+    const body = (name: string): void => turns.start(() => started.push(name), context);
+    begin("first", 20);
+    begin("second", 1);
+    body("body of first");
+    expect(started).toEqual(["first"]);
+    await world.turn();
+    expect(started).toEqual(["first", "body of first", "second"]);
+    begin("third", 0);
+    begin("fourth", LIMIT_MS);
+    begin("fifth", 0);
+    body("body of third");
+    expect(started.slice(3)).toEqual(["third", "fourth"]);
+    await world.turn();
+    expect(started.slice(5)).toEqual(["body of third", "fifth"]);
+  });
+
+  test("TURN-2: however many bodies wait, after some of them it is the turn of a handler", async () => {
+    const arrivals = fc.array(fc.boolean(), { maxLength: 200 });
+    await fc.assert(
+      fc.asyncProperty(arrivals, async (areBodies) => {
+        const world = new World();
+        const turns = world.fair.limitedTo(LIMIT_MS);
+        const context = asyncContext();
+        const started: boolean[] = [];
+        world.fair.limitedTo(LIMIT_MS).start(() => (world.nowMs += 20));
+        for (const isBody of areBodies) {
+          const code = (): void => {
+            started.push(isBody);
+            world.nowMs += 4;
+          };
+          if (isBody) turns.start(code, context);
+          else turns.start(code);
+        }
+        for (let turn = 0; started.length < areBodies.length; turn += 1) {
+          expect(turn).toBeLessThanOrEqual(areBodies.length);
+          await world.turn();
+        }
+        let inARow = 0;
+        let handlersLeft = areBodies.filter((isBody) => !isBody).length;
+        for (const isBody of started) {
+          inARow = isBody ? inARow + 1 : 0;
+          if (!isBody) handlersLeft -= 1;
+          else if (handlersLeft > 0) expect(inARow).toBeLessThanOrEqual(BODIES_IN_A_ROW);
+        }
+        expect(handlersLeft).toBe(0);
+      }),
+      { numRuns: 100 },
+    );
   });
 
   test("TURN-1: for any starts, order is kept, all start, and none starts in a turn that is used up", async () => {
