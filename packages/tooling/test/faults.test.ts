@@ -50,7 +50,7 @@ test("every fault of the table has a test that exists", () => {
 const own = new Set([
   "Found under load",
   "With peers of the base protocol",
-  "Isolated functions",
+  "Isolated code",
   "Looking ahead",
   "Silence",
   "Hostile peers",

@@ -1,3 +1,4 @@
+import { systemTimers } from "@holdfast/core";
 import { expect, test } from "vitest";
 import { CancelSource } from "../../src/execution/abort.ts";
 import { poolThreadSpawner } from "../../src/isolation/main/spawn-pool-thread.ts";
@@ -101,6 +102,26 @@ test("a body that does not end within its budget is ended, and its thread replac
   expect(failure.message).toMatch(/^Step "spin" \(attempt 0\) of function "app-fn", run run-1: .* its budget is 50 ms/);
   expect(resultOf(await next)).toBe(1);
   expect(test.pool.debugState()).toMatchObject({ threads: 1, overruns: 1, crashes: 0 });
+});
+
+test("the budget counts from when the module is evaluated, and is looked at from then on", async () => {
+  await using code = await isolatedModule(`
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    ${SPIN}
+    isolated(import.meta.url, "one", () => 1, { budget: 20 });
+  `);
+  const delays: number[] = [];
+  const set: typeof systemTimers.set = (delayMs, fire, options) => {
+    delays.push(delayMs);
+    return systemTimers.set(delayMs, fire, options);
+  };
+  await using test = await testPool({ threads: 1, warm: 1 }, { timers: { ...systemTimers, set } });
+  await until(() => test.pool.cells.read(0).state === "free", "the thread to be ready");
+  delays.length = 0;
+  expect(resultOf(await test.run(code.url, "one", { budgetMs: 20 }))).toBe(1);
+  expect(failureOf(await test.run(code.url, "spin", { budgetMs: 20 })).code).toBe("ISOLATE_BUDGET");
+  // 500 ms are for the end of the thread; evaluating the module may take longer than code, and is not waited for.
+  expect(Math.max(...delays)).toBeLessThanOrEqual(500);
 });
 
 test.each([

@@ -134,7 +134,8 @@ export class PoolSlot {
       if (this.#current === undefined) return;
       const { phase, forMs } = cells.readPhase(slot, clock.monotonicMs());
       const limitMs = phase === "running" ? budgetMs : LOAD_MS;
-      if (forMs < limitMs) return this.#watch(budgetMs, limitMs - forMs);
+      // Code may begin at any moment, and its time is shorter than what is left to begin.
+      if (forMs < limitMs) return this.#watch(budgetMs, Math.min(budgetMs, limitMs - forMs));
       if (isDebugged()) return this.#watch(budgetMs, LOAD_MS);
       this.#cut(toPlainError(overrunError(this.#current.subject, { phase, forMs, budgetMs })), true);
     });
