@@ -2,7 +2,8 @@ import type { Store } from "@holdfast/store";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 import { type CuttingProxy, openCuttingProxy } from "./cutting-proxy.ts";
-import { claimOne, logRow, passJob, runDone, seedLeased, seedRun, stepDone, useStore } from "./harness.ts";
+import { claimOne, logRow, newId, passJob, runDone, seedLeased, seedRun, stepDone, useStore } from "./harness.ts";
+import { standing } from "./held-writes.ts";
 
 const bench = useStore();
 let proxy: CuttingProxy;
@@ -94,6 +95,25 @@ describe("A commit whose connection breaks", () => {
         true,
       ]);
     }
+  });
+});
+
+describe("A transaction whose connection breaks", () => {
+  it("a registration whose session is ended while it waits is carried out again", async () => {
+    const id = `app-${newId()}`;
+    const functions = [{ slug: `${id}-a`, name: "a", triggersJson: "[]", configJson: "{}" }];
+    let saved: Promise<unknown> = Promise.resolve();
+    await bench.db.sql.begin(async (tx) => {
+      await tx`SELECT pg_advisory_xact_lock(hashtextextended('holdfast registry', 0))`;
+      saved = bench.store.saveApps([{ id, version: "1", sdk: "test", functions }]);
+      await standing(bench.db.sql, 1);
+      const ended = await tx`SELECT pg_terminate_backend(pid) FROM pg_locks
+        WHERE NOT granted AND locktype = 'advisory' AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`;
+      expect(ended).toHaveLength(1);
+    });
+    expect(await saved).toMatchObject([{ slug: `${id}-a`, appId: id }]);
+    // Connections that come back are good for other work.
+    await Promise.all(Array.from({ length: 10 }, () => bench.store.registryVersion()));
   });
 });
 

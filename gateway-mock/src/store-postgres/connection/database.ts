@@ -6,6 +6,7 @@ import { setMaxListeners } from "node:events";
 import { backoffDelayMs, type Log, type Random, sleep, type Timers, withTimeout } from "@holdfast/core";
 import postgres from "postgres";
 import { type Availability, createAvailability } from "./availability.ts";
+import { begin } from "./begin.ts";
 import { ConnectionLost, safeMessage, storeFailed, troubleOf, WritesRefused } from "./pg-errors.ts";
 import { openPool } from "./pool.ts";
 import { createWriteProbe, type WriteProbe } from "./write-probe.ts";
@@ -120,9 +121,8 @@ export function queryOn(sql: Pick<postgres.Sql, "unsafe">, time: TimeSource = re
 
 const noAnswer = (): Error => new ConnectionLost("The database did not respond");
 
-function begin<T>(sql: postgres.Sql, time: TimeSource, work: (query: Query) => Promise<T>): Promise<T> {
-  return sql.begin((transaction) => work(queryOn(transaction, time))) as Promise<T>;
-}
+const beginOn = <T>(sql: postgres.Sql, time: TimeSource, work: (query: Query) => Promise<T>): Promise<T> =>
+  begin(sql, (transaction) => work(queryOn(transaction, time)));
 
 export function openDatabase(options: DatabaseOptions): Database {
   const { url, timers, random, log, monotonicMs, time = realTime } = options;
@@ -178,7 +178,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     availability,
     retrying,
     transaction: (what, work) =>
-      retrying(what, () => withTimeout(timers, begin(pool.sql, time, work), limitMs, noAnswer)),
+      retrying(what, () => withTimeout(timers, beginOn(pool.sql, time, work), limitMs, noAnswer)),
     async once(text, limitMs) {
       try {
         await withTimeout(timers, plain(text), limitMs, noAnswer);

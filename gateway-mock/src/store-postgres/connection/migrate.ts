@@ -2,6 +2,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { HoldfastError, sleep, systemTimers } from "@holdfast/core";
 import type postgres from "postgres";
+import { begin } from "./begin.ts";
 import { connectPostgres } from "./database.ts";
 import { codeOf, safeMessage, storeFailed, troubleOf } from "./pg-errors.ts";
 
@@ -49,7 +50,7 @@ export async function migrate(url: string, options: MigrateOptions = {}): Promis
     await checkServer(sql, url);
     for (let attempt = 1; ; attempt += 1) {
       try {
-        await sql.begin((tx) => applyAll(tx, migrations, tablePartitionMs));
+        await begin(sql, (tx) => applyAll(tx, migrations, tablePartitionMs));
         return;
       } catch (error) {
         // Other gateways are at work: nothing was changed, and they go on between two tries.
