@@ -9,6 +9,7 @@ export type { StallMessage } from "./connection/shared/stall.ts";
 export type {
   HoldfastChannels,
   IsolationMessage,
+  IsolationSubject,
   LeaseMessage,
   StepEndMessage,
   StepStartMessage,

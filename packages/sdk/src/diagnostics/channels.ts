@@ -48,13 +48,33 @@ export interface LeaseMessage {
   readonly atMs: number;
 }
 
-/** `holdfast:isolation`: what happens in the pool of threads that isolated code runs in. */
-export interface IsolationMessage {
-  readonly type: "thread-started" | "thread-ended" | "turn-started" | "turn-ended" | "overrun";
+/** Whose code a turn in a pool thread runs. */
+export interface IsolationSubject {
+  readonly requestId: string;
+  readonly runId: string;
+  readonly functionSlug: string;
+  /** Null: a whole handler. */
+  readonly stepId: string | null;
+}
+
+/**
+ * `holdfast:isolation`: what happens in the pool of threads that isolated code runs in. A thread has one turn at a time,
+ * so `threadId` pairs the start of a turn with its end.
+ */
+export type IsolationMessage = {
+  /** Counts the threads of a pool. */
   readonly threadId: number;
   readonly atMs: number;
-  readonly [field: string]: unknown;
-}
+} & (
+  | { readonly type: "thread-started" }
+  /** `thread-abandoned`: it was terminated and does not end, since native code holds it; it is left behind. */
+  | { readonly type: "thread-ended" | "thread-abandoned"; readonly reason: PlainError }
+  /** The thread has been given code to run. Null: modules are loaded, or it is a turn of an isolated handler. */
+  | { readonly type: "turn-started"; readonly subject: IsolationSubject | null }
+  | { readonly type: "turn-ended" }
+  /** The code took too long (`isOverrun`), or is not wanted any more and went on: its thread is ended. */
+  | { readonly type: "turn-cut"; readonly reason: PlainError; readonly isOverrun: boolean }
+);
 
 /** The channels, by name. */
 export interface HoldfastChannels {

@@ -16,8 +16,12 @@ const start = {
   startedAtMs: 1,
 } as const;
 
+type KeysOf<Union> = Union extends unknown ? keyof Union : never;
+
 /** One message of each channel, with each of its fields. */
-const samples: { readonly [Name in keyof HoldfastChannels]: Required<HoldfastChannels[Name]> } = {
+const samples: {
+  readonly [Name in Exclude<keyof HoldfastChannels, "holdfast:isolation">]: Required<HoldfastChannels[Name]>;
+} & { readonly "holdfast:isolation": Record<KeysOf<HoldfastChannels["holdfast:isolation"]>, true> } = {
   "holdfast:state": {
     instanceId: "i",
     from: "CONNECTING",
@@ -51,7 +55,7 @@ const samples: { readonly [Name in keyof HoldfastChannels]: Required<HoldfastCha
     leaseId: "l",
     atMs: 1,
   },
-  "holdfast:isolation": { type: "thread-started", threadId: 1, atMs: 1 },
+  "holdfast:isolation": { type: true, threadId: true, atMs: true, subject: true, reason: true, isOverrun: true },
 };
 
 const namesIn = (text: string): readonly string[] =>

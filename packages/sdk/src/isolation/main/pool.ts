@@ -23,6 +23,7 @@ import { createPoolStep } from "../machines/pool-machine.ts";
 import { POOL_START, type PoolEffect, type PoolEvent, type PoolState, slotCount } from "../machines/pool-types.ts";
 import { type CodeReference, checkSize, MAX_INPUT_BYTES, type TurnSubject } from "../shared/isolation-messages.ts";
 import { cellsBytes, type ThreadCells, threadCells } from "../shared/thread-cells.ts";
+import { publishPoolEvent, publishTurnStart } from "./pool-publisher.ts";
 import { type GivenTurn, PoolSlot } from "./pool-slot.ts";
 import type { BodyTurn, IsolationDebugState, PoolDeps, TurnEnd } from "./pool-types.ts";
 import { describeSubject, failedTurn, LOAD_MS } from "./turn-failures.ts";
@@ -159,6 +160,7 @@ export class IsolationPool {
   }
 
   readonly #send = (event: PoolEvent): void => {
+    publishPoolEvent(event, this.#deps.clock);
     // Said before any thread is tried, so that one that becomes free in between says so.
     if (event.type === "SUBMIT") this.cells.setWaiting("main", true);
     this.#driver.send(event);
@@ -223,7 +225,8 @@ export class IsolationPool {
 
   #give(id: number, key: number): void {
     const turn = this.#turns.get(key);
-    if (turn === undefined || !this.#slots.get(id)?.give(turn)) this.#notFree(id);
+    if (turn === undefined || !this.#slots.get(id)?.give(turn)) return this.#notFree(id);
+    publishTurnStart(id, turn.subject, this.#deps.clock);
   }
 
   #notFree(id: number): void {
