@@ -7,10 +7,11 @@ import { HoldfastError, type PlainError, type TimerHandle, toPlainError, unreach
 import { nodeModule } from "../../runtime.ts";
 import type { PoolEvent } from "../machines/pool-types.ts";
 import { ISOLATION_VERSION, type PoolReport, type TurnSubject } from "../shared/isolation-messages.ts";
+import { named } from "../shared/subject-text.ts";
 import type { ThreadCells } from "../shared/thread-cells.ts";
 import { PoolThread } from "./pool-thread.ts";
 import type { PoolDeps, TurnEnd } from "./pool-types.ts";
-import { describeSubject, LOAD_MS, overrunError } from "./turn-failures.ts";
+import { LOAD_MS, overrunError, overrunReason } from "./turn-failures.ts";
 
 /** A turn of main's. */
 export interface GivenTurn {
@@ -137,7 +138,11 @@ export class PoolSlot {
       // Code may begin at any moment, and its time is shorter than what is left to begin.
       if (forMs < limitMs) return this.#watch(budgetMs, Math.min(budgetMs, limitMs - forMs));
       if (isDebugged()) return this.#watch(budgetMs, LOAD_MS);
-      this.#cut(toPlainError(overrunError(this.#current.subject, { phase, forMs, budgetMs })), true);
+      const overrun = { phase, forMs, budgetMs };
+      // Of a turn of the connection thread's, that names the steps that were running.
+      const isLent = this.#current.key === null;
+      const reason = isLent ? overrunReason(overrun) : toPlainError(overrunError(this.#current.subject, overrun));
+      this.#cut(reason, true);
     });
   }
 
@@ -208,7 +213,8 @@ export class PoolSlot {
   #onOutput({ lines, dropped, turn }: Report<"OUTPUT">): void {
     const { log, cells, slot } = this.#deps;
     const subject = this.#current?.turn === turn ? this.#current.subject : null;
-    const data = subject ? { function: subject.functionSlug, run: subject.runId, step: subject.step?.id } : {};
+    const { functionSlug, runId, step } = subject ?? {};
+    const data = subject ? { function: functionSlug, run: runId, ...(step ? { step: step.id } : {}) } : {};
     for (const { level, text } of lines) log(level, text, data);
     if (dropped > 0) log("warn", `${dropped} lines that isolated code printed were dropped.`, data);
     cells.addLogsTaken(slot, lines.length);
@@ -221,7 +227,7 @@ export class PoolSlot {
     if (known === undefined && state !== "connection") return;
     const subject = this.#current?.subject ?? null;
     this.#endTurn();
-    log("warn", `${describeSubject(subject)}: ${reason.message}`, { code: reason.code });
+    log("warn", named(subject, reason.message), { code: reason.code });
     onTurnLost?.({ slot, turn: known ?? turn, reason });
   }
 }

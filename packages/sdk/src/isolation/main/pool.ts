@@ -22,11 +22,12 @@ import { nodeModule } from "../../runtime.ts";
 import { createPoolStep } from "../machines/pool-machine.ts";
 import { POOL_START, type PoolEffect, type PoolEvent, type PoolState, slotCount } from "../machines/pool-types.ts";
 import { type CodeReference, checkSize, MAX_INPUT_BYTES, type TurnSubject } from "../shared/isolation-messages.ts";
+import { describeSubject } from "../shared/subject-text.ts";
 import { cellsBytes, type ThreadCells, threadCells } from "../shared/thread-cells.ts";
 import { publishPoolEvent, publishTurnStart } from "./pool-publisher.ts";
 import { type GivenTurn, PoolSlot } from "./pool-slot.ts";
 import type { BodyTurn, IsolationDebugState, PoolDeps, TurnEnd } from "./pool-types.ts";
-import { describeSubject, failedTurn, LOAD_MS } from "./turn-failures.ts";
+import { failedTurn, LOAD_MS } from "./turn-failures.ts";
 
 const START_BACKOFF: BackoffPolicy = { baseMs: 100, factor: 2, maxMs: 10_000, jitter: 0.2 };
 const MIN_IDLE_CHECK_MS = 5;
