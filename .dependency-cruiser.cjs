@@ -185,7 +185,13 @@ module.exports = {
       shared,
       "^packages/sdk/src/options\\.ts$",
     ]),
-    onlyWorkspace("sdk-link-core-imports", linkCore, [coreIndex, protocol, shared, linkCore]),
+    onlyWorkspace("sdk-link-core-imports", linkCore, [
+      coreIndex,
+      protocol,
+      shared,
+      linkCore,
+      "^packages/sdk/src/isolation/shared/subject-text\\.ts$",
+    ]),
     onlyWorkspace("sdk-thread-imports", "^packages/sdk/src/connection/thread/", [
       coreIndex,
       protocol,
