@@ -7,6 +7,7 @@ import { randomBytes } from "node:crypto";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { serveTest } from "../fixtures/serve-test.mjs";
 import { threads } from "../fixtures/threads.mjs";
+import { measureBodyTrips } from "./body-trips.mjs";
 import { measureRoundTrips } from "./round-trips.mjs";
 
 /** @type {typeof import("holdfast")} */
@@ -102,6 +103,15 @@ if (process.env.BENCH_ISOLATED) {
   functions.push(client.createFunction({ id: "isolated", triggers: { event: `${id}/isolated` }, isolate }));
 }
 
+if (process.env.BENCH_BODIES) {
+  const { nothing } = await import("./bodies.mjs");
+  functions.push(
+    define("sequential-isolated", async (step) => {
+      for (const name of names) await step.run(name, nothing);
+    }),
+  );
+}
+
 const connection = await client.connect({ functions });
 const thread = threads.find(({ label }) => label === "holdfast-connection");
 
@@ -146,6 +156,7 @@ serveTest({
     if (thread === undefined) throw new Error("The SDK started no thread.");
     return measureRoundTrips(thread, lastRequestId, count);
   },
+  bodyTrips: ({ count }) => measureBodyTrips(import.meta.resolve(process.env.BENCH_SDK ?? "holdfast"), count),
   release: () => {
     release?.();
     release = undefined;

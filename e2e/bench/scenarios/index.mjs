@@ -2,6 +2,7 @@
 import { backlog } from "./backlog.mjs";
 import { cores } from "./cores.mjs";
 import { idle } from "./idle.mjs";
+import { isolation } from "./isolation.mjs";
 import { manyWorkers } from "./many-workers.mjs";
 import { resources } from "./resources.mjs";
 import { stalls } from "./stalls.mjs";
@@ -14,6 +15,7 @@ export const scenarios = [
   ...waits,
   ...idle,
   ...stalls,
+  ...isolation,
   ...resources,
   ...backlog,
   ...manyWorkers,
