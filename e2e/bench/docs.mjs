@@ -109,14 +109,18 @@ function figures(machine, rows) {
       const cost = ["appCpuUs", "gatewayCpuUs", "postgresCpuUs", "walBytes"].map((value) =>
         number(valuesOf(rows, scenario.name, value).median),
       );
-      return scenario.shown
-        .filter(({ value }) => !/CpuUs$|^walBytes$|^commits$/.test(value))
-        .map(({ label, value, digits }, index) => {
-          const { median, from, to } = valuesOf(rows, scenario.name, value);
-          const [title, costs] =
-            index === 0 ? [titleOf(scenario, size), cost[0] === "" ? "" : cost.join(", ")] : ["", ""];
-          return `| ${title} | ${label} | ${number(median, digits)} (${number(from, digits)} to ${number(to, digits)}) | ${costs} |`;
-        });
+      return (
+        scenario.shown
+          .filter(({ value }) => !/CpuUs$|^walBytes$|^commits$/.test(value))
+          // A figure that the scenario got since its rows were measured has no line yet.
+          .filter(({ value }) => Number.isFinite(valuesOf(rows, scenario.name, value).median))
+          .map(({ label, value, digits }, index) => {
+            const { median, from, to } = valuesOf(rows, scenario.name, value);
+            const [title, costs] =
+              index === 0 ? [titleOf(scenario, size), cost[0] === "" ? "" : cost.join(", ")] : ["", ""];
+            return `| ${title} | ${label} | ${number(median, digits)} (${number(from, digits)} to ${number(to, digits)}) | ${costs} |`;
+          })
+      );
     });
   return [
     ...wrapped(where),
