@@ -170,6 +170,18 @@ describe("A pool thread's end of the connection", () => {
     expect(main).toEqual([`lent ${turn}`]);
   });
 
+  it("HANDLERS-5: a turn that main has ended is not begun, and is said to have begun only before the look", () => {
+    const { calls, cells, connect, main } = bench();
+    const connection = connect();
+    const turn = cells.claim(0, "connection") as number;
+    cells.doom(0, turn);
+    const request = { request: frame("r"), extensions: [], doubtNumber: 0, asOf: null };
+    connection.says({ type: "EXECUTION_REQUEST", requestId: "r", turn, ...request });
+    expect(calls).toEqual([]);
+    expect(main).toEqual([]);
+    expect(connection.types).toEqual(["TURN_BEGUN"]);
+  });
+
   it("the last words of a thread go to the connection thread, too", () => {
     const { connect, thread } = bench();
     const connection = connect();

@@ -68,6 +68,8 @@ function owned(report: Unaddressed<IsolatedReport>): Unaddressed<IsolatedReport>
  * HANDLERS-2. A request that the next connection thread does not know is given up: its signal fires, nothing of it is sent.
  * HANDLERS-3. A turn that was claimed for a request that never came here is over.
  * HANDLERS-4. The reply is posted before the turn is over; of a turn that main has ended nothing more is said.
+ * HANDLERS-5. A turn that main has ended before it was said to have begun is not begun: another thread may have its
+ *     request by then.
  */
 export class HandlerThread {
   readonly #deps: HandlerThreadDeps;
@@ -187,7 +189,10 @@ export class HandlerThread {
     this.#current = { turn, requestId };
     this.#turns.set(requestId, turn);
     this.#running.clear();
+    // Said first: if main ends the turn after the look, the connection thread knows that it has begun.
     this.#send({ type: "TURN_BEGUN", requestId });
+    const status = this.#deps.cells.read(this.#deps.slot);
+    if (status.state !== "connection" || status.turn !== turn) return;
     this.#startTicking();
     try {
       this.#runner.onMessage(request);
