@@ -38,6 +38,18 @@ describe.each(modes)("$name", (mode) => {
     });
   });
 
+  test("a step that does not end within its timeout is tried again, and fails when no attempt is left", async () => {
+    await inWorld(mode, async (world) => {
+      await world.startApp();
+      const runId = await world.trigger("hasty");
+      expect(await world.ended(runId)).toMatchObject({
+        status: "COMPLETED",
+        output: ["second", { isTyped: true, text: "StepTimeoutError of hangs, 500 ms" }],
+      });
+      expect(world.journal.counts(runId)).toEqual({ "hangs once": 2, hangs: 2, StepTimeoutError: 2 });
+    });
+  });
+
   test("a saga whose app is killed with -9 while undoing continues, and runs each compensation once", async () => {
     await inWorld(mode, async (world) => {
       const first = await world.startApp();
