@@ -125,8 +125,8 @@ describe.each(protocols)("$protocol", (mode) => {
     const settings = { max_connections: "30", superuser_reserved_connections: "0" };
     await underTrouble({ ownPostgres: settings }, { name: "no connection left", ...mode }, async (cluster) => {
       // The test's own connections: one to end others with, one to look with. There will be no other.
-      const own = await cluster.sql.reserve();
-      await cluster.sql`SELECT 1`;
+      const own = postgres(cluster.databaseUrl, { max: 1, onnotice: () => {} });
+      await Promise.all([own`SELECT 1`, cluster.sql`SELECT 1`]);
       const endMs = performance.now() + 5_000;
       const taken: postgres.Sql[] = [];
       while (performance.now() < endMs) {
@@ -140,7 +140,7 @@ describe.each(protocols)("$protocol", (mode) => {
       const [row] = await own`SELECT count(*)::int AS gateways FROM pg_stat_activity
         WHERE application_name LIKE 'holdfast-gateway%'`;
       expect(row?.gateways, "the gateways have hardly a connection").toBeLessThan(6);
-      own.release();
+      await own.end();
       await Promise.all(taken.map((one) => one.end({ timeout: 1 })));
     });
   });
