@@ -1,6 +1,9 @@
+import { writeFile } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
 import { systemTimers } from "@holdfast/core";
 import { expect, test } from "vitest";
 import { CancelSource } from "../../src/execution/abort.ts";
+import type { TurnEnd } from "../../src/isolation/main/pool-types.ts";
 import { poolThreadSpawner } from "../../src/isolation/main/spawn-pool-thread.ts";
 import { loadPoolScript } from "../../src/thread-script.ts";
 import { until } from "../connection/until.ts";
@@ -209,6 +212,32 @@ test("a thread is replaced after so many turns, and ended when it has nothing to
   await using idle = await testPool({ threads: 2, warm: 1, idleMs: 20 });
   await Promise.all([idle.run(code.url, "id"), idle.run(code.url, "id")]);
   await until(() => idle.pool.debugState().threads === 1, "the spare thread to end");
+});
+
+test("a thread that native code holds is left behind, counted, and capped", async () => {
+  await using code = await isolatedModule(`
+    import { spawnSync } from "node:child_process";
+    // Until the test opens the gate; a minute at most, should it fail before.
+    const wait = "const end = Date.now() + 60_000; setInterval(() => { if (fs.existsSync(process.argv[1]) || Date.now() > end) process.exit(); }, 20);";
+    isolated(import.meta.url, "native", (gate) => {
+      spawnSync(process.execPath, ["-e", wait, gate]);
+    });
+    isolated(import.meta.url, "one", () => 1);
+  `);
+  await using test = await testPool({ threads: 1, maxAbandoned: 1 });
+  const gate = fileURLToPath(new URL("gate", code.url));
+  const native = (): Promise<TurnEnd> => test.run(code.url, "native", { args: [gate], budgetMs: 50 });
+  expect(failureOf(await native()).code).toBe("ISOLATE_BUDGET");
+  await until(() => test.pool.debugState().abandoned === 1, "the thread to be left behind");
+  expect(test.logs.some(({ message }) => message.includes("probably in native code"))).toBe(true);
+  expect(resultOf(await test.run(code.url, "one"))).toBe(1);
+  // With another one there is no room for a thread any more.
+  expect(failureOf(await native()).code).toBe("ISOLATE_BUDGET");
+  await until(() => test.pool.debugState().abandoned === 2, "the second thread to be left behind");
+  expect(failureOf(await test.run(code.url, "one")).message).toContain("too many do not end");
+  await writeFile(gate, "open");
+  await until(() => test.pool.debugState().abandoned === 0, "the native code to return");
+  expect(resultOf(await test.run(code.url, "one"))).toBe(1);
 });
 
 test("closing ends what runs and what waits, and leaves no thread", async () => {
