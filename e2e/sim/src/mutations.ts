@@ -6,6 +6,7 @@ import { DOUBT_GUARDS } from "./doubt-mutations.ts";
 import { ENGINE_GUARDS } from "./engine-mutations.ts";
 import { ENVIRONMENT_GUARDS } from "./environment-mutations.ts";
 import type { Guard } from "./guard.ts";
+import { ISOLATION_GUARDS } from "./isolation-mutations.ts";
 import { LOOK_AHEAD_GUARDS } from "./look-ahead-mutations.ts";
 import { OWNERSHIP_GUARDS } from "./ownership-mutations.ts";
 import { QUEUE_GUARDS } from "./queue-mutations.ts";
@@ -207,4 +208,5 @@ export const GUARDS: readonly Guard[] = [
   ...LOOK_AHEAD_GUARDS,
   ...STEP_GUARDS,
   ...QUEUE_GUARDS,
+  ...ISOLATION_GUARDS,
 ];

@@ -1,0 +1,53 @@
+/** Mutations of the guards around requests that pool threads run; see `mutations.ts`. */
+import type { Guard } from "./guard.ts";
+
+const SDK = "packages/sdk/src/connection";
+const POOL_THREAD = `${SDK}/pool-thread/handler-thread.ts`;
+
+/** What keeps the promise when pool threads and connection threads die at any moment. */
+export const ISOLATION_GUARDS: readonly Guard[] = [
+  {
+    name: "a pool thread says its checkpoints again to a new connection thread",
+    against: "poolThreads",
+    edits: [
+      {
+        file: POOL_THREAD,
+        find: "for (const request of this.#ledger.requestsToAdopt()) this.#sendAgain(request);",
+        replace: "",
+      },
+    ],
+  },
+  {
+    name: "a request that a pool thread never got goes to another turn",
+    against: "poolThreads",
+    edits: [
+      {
+        file: POOL_THREAD,
+        find: 'if (!this.#turns.has(requestId)) this.#send({ type: "UNKNOWN_REQUEST", requestId, mayHaveBegun });',
+        replace: "void mayHaveBegun;",
+      },
+    ],
+  },
+  {
+    name: "a new connection thread learns who runs a request",
+    against: "poolThreads",
+    edits: [
+      {
+        file: `${SDK}/main/ledger.ts`,
+        find: "...(entry.isolated === undefined ? {} : { isolated: entry.isolated }),",
+        replace: "",
+      },
+    ],
+  },
+  {
+    name: "a request whose pool thread ended is not left without an answer",
+    against: "poolThreads",
+    edits: [
+      {
+        file: `${SDK}/thread/isolated-requests.ts`,
+        find: "this.#failTurns(slot, error ?? lastWords ?? toPlainError(endedSilently()));",
+        replace: "void [error, lastWords];",
+      },
+    ],
+  },
+];
