@@ -57,7 +57,7 @@ test("the command with the memory store starts no process, writes no file, and f
 test("the command with the memory store and a database URL ends with a code instead of ignoring one of the two", async () => {
   const args = ["dev", "--store", "memory", "--database-url", "postgres://absent@127.0.0.1:1/none"];
   const child = new Child(gatewayBin, { name: "The gateway", args });
-  expect(await child.exited).toMatchObject({ code: 1 });
+  expect(await child.exited).toMatchObject({ code: 2 });
   expect(child.tail()).toMatch(/`databaseUrl`.*\(OPTION_INVALID\)/);
 });
 
