@@ -296,6 +296,28 @@ describe("Pool machine", () => {
     for (const event of late) expect(step(busy, event), event.type).toEqual([busy, []]);
   });
 
+  it("POOL-3: with no room left but that of threads that do not end, what waits fails", () => {
+    const step = createPoolStep({
+      threads: 1,
+      warm: 0,
+      maxQueue: 5,
+      maxAbandoned: 0,
+      recycleAfter: null,
+      idleMs: null,
+    });
+    const events: readonly PoolEvent[] = [
+      { type: "SUBMIT", turn: { key: 1, memoryMb: 0 } },
+      { type: "READY", id: 1, nowMs: 0 },
+      { type: "SUBMIT", turn: { key: 2, memoryMb: 0 } },
+      { type: "CUT", id: 1, reason: REASON, isOverrun: true },
+    ];
+    const waiting = events.reduce((state, event) => step(state, event)[0], POOL_START);
+    expect(waiting.queue).toHaveLength(1);
+    const [state, effects] = step(waiting, { type: "NOT_ENDING", id: 1, reason: REASON });
+    expect(effects).toEqual([{ do: "FAIL", key: 2, cause: "EXHAUSTED", reason: null }]);
+    expect(state.queue).toEqual([]);
+  });
+
   it("POOL-9: a turn that comes while as many wait as may wait fails at once, and those that wait stay", () => {
     const step = createPoolStep({
       threads: 1,
