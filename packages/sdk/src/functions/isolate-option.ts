@@ -4,12 +4,13 @@
  */
 import { type DurationInput, describeValue, HoldfastError, parseDurationMs } from "@holdfast/core";
 import { nodeModule } from "../runtime.ts";
+import { moduleUrl } from "../steps/isolated.ts";
 import type { FunctionChecks } from "./function-checks.ts";
 import { DAY_MS } from "./function-checks.ts";
 
 /** The handler of a function that runs in a pool thread. */
 export interface IsolateOption {
-  /** The module that exports it: `new URL("./report.js", import.meta.url)`. */
+  /** The module that exports it: `new URL("./report.js", import.meta.url)`, or `path.join(__dirname, "report.cjs")`. */
   readonly module: URL | string;
   /** The name of the export: a handler, or the same function made by `createFunction` with a handler. */
   readonly export: string;
@@ -28,6 +29,7 @@ export interface IsolatedHandler {
 export const DEFAULT_BUDGET_MS = 5 * 60_000;
 const MIN_BUDGET_MS = 10;
 const MAX_NAME_LENGTH = 200;
+const ABSOLUTE_PATH = /^([/\\]|[a-zA-Z]:[/\\])/;
 const EXAMPLE = 'new URL("./report.js", import.meta.url)';
 
 /** @throws HoldfastError `FUNCTION_INVALID`, `ISOLATE_MODULE_INVALID` */
@@ -50,9 +52,11 @@ function budgetOf(check: FunctionChecks, budget: unknown): number {
 
 function moduleOf(check: FunctionChecks, value: unknown): string {
   const isText = typeof value === "string" || value instanceof URL;
-  const url = isText ? parsed(String(value)) : undefined;
+  const url = isText ? parsed(ABSOLUTE_PATH.test(String(value)) ? moduleUrl(value) : String(value)) : undefined;
   if (url?.protocol !== "file:") {
-    return check.fail(`\`isolate.module\` must be the file URL of a module, as in ${EXAMPLE}, not ${named(value)}.`);
+    return check.fail(
+      `\`isolate.module\` must be the file URL or the absolute path of a module, as in ${EXAMPLE}, not ${named(value)}.`,
+    );
   }
   if (isMissing(url)) {
     throw new HoldfastError(

@@ -35,7 +35,7 @@ describe("createFunction with isolate", () => {
   test.each<[string, unknown, RegExp]>([
     ["no object", "report.js", /`isolate` must be an object/],
     ["an unknown option", { module, export: "report", threads: 2 }, /has no option `threads`/],
-    ["no module", { export: "report" }, /must be the file URL of a module/],
+    ["no module", { export: "report" }, /must be the file URL or the absolute path of a module/],
     ["a path instead of a URL", { module: "./report.js", export: "report" }, /as in new URL\("\.\/report\.js"/],
     ["another scheme", { module: new URL("https://example.test/a.js"), export: "report" }, /not "https:/],
     ["no export", { module }, /`isolate\.export` must be a non-empty string/],

@@ -7,7 +7,7 @@
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { basename, dirname } from "node:path";
+import { basename, dirname, extname, join } from "node:path";
 import { fail, isProgram } from "../workspace.mjs";
 
 /** Of packages whose declarations do not fit what they are, or that have none. */
@@ -39,24 +39,29 @@ const withEsbuild = (options) => async (entry, file) => {
 
 /**
  * @param {"es" | "cjs"} format
+ * @param {boolean} [several]
  * @returns {Bundle}
  */
-const withRollup = (format) => async (entry, file) => {
-  const { rollup } = await import("rollup");
-  const { nodeResolve } = await import("@rollup/plugin-node-resolve");
-  const commonjs = load("@rollup/plugin-commonjs");
-  const json = load("@rollup/plugin-json");
-  /** @type {string[]} */
-  const warnings = [];
-  const bundle = await rollup({
-    input: entry,
-    plugins: [nodeResolve({ preferBuiltins: true }), commonjs(), json()],
-    onwarn: ({ message }) => void warnings.push(message),
-  });
-  await bundle.write({ file, format, inlineDynamicImports: true });
-  await bundle.close();
-  return warnings;
-};
+const withRollup =
+  (format, several = false) =>
+  async (entry, file) => {
+    const { rollup } = await import("rollup");
+    const { nodeResolve } = await import("@rollup/plugin-node-resolve");
+    const commonjs = load("@rollup/plugin-commonjs");
+    const json = load("@rollup/plugin-json");
+    /** @type {string[]} */
+    const warnings = [];
+    const bundle = await rollup({
+      input: several ? entriesBeside(entry) : entry,
+      plugins: [nodeResolve({ preferBuiltins: true }), commonjs(), json()],
+      onwarn: ({ message }) => void warnings.push(message),
+    });
+    const entryFileNames = `[name]${extname(file)}`;
+    const names = { dir: dirname(file), entryFileNames, chunkFileNames: entryFileNames };
+    await bundle.write({ format, ...(several ? names : { file, inlineDynamicImports: true }) });
+    await bundle.close();
+    return warnings;
+  };
 
 /**
  * @param {"commonjs" | "module"} type
@@ -68,8 +73,16 @@ const withWebpack = (type) => async (entry, file) => {
     mode: "production",
     target: "node20",
     entry,
-    output: { path: dirname(file), filename: basename(file), module: type === "module" },
+    output: {
+      path: dirname(file),
+      filename: basename(file),
+      module: type === "module",
+      // Isolated handlers are exports of the file.
+      library: { type: type === "module" ? "module" : "commonjs2" },
+    },
     experiments: { outputModule: type === "module" },
+    // Otherwise `import.meta.url` is where the source was.
+    module: { parser: { javascript: { importMeta: false } } },
     performance: false,
   });
   const stats = await new Promise((resolve, reject) =>
@@ -81,8 +94,33 @@ const withWebpack = (type) => async (entry, file) => {
   return warnings.map((/** @type {{ message: string }} */ warning) => warning.message);
 };
 
+/** The modules that are files of their own in bundles of several: the app's entry, and the one with isolated code. */
+const entriesBeside = (/** @type {string} */ entry) => ({
+  main: entry,
+  compute: join(dirname(entry), `compute${extname(entry)}`),
+});
+
 /** @type {Bundle} */
-async function withVite(entry, file) {
+async function withEsbuildSplitting(entry, file) {
+  const { build } = await import("esbuild");
+  const result = await build({
+    entryPoints: Object.values(entriesBeside(entry)),
+    outdir: dirname(file),
+    outExtension: { ".js": ".mjs" },
+    splitting: true,
+    format: "esm",
+    bundle: true,
+    platform: "node",
+    logLevel: "silent",
+  });
+  return result.warnings.map(({ text }) => text);
+}
+
+/**
+ * @param {boolean} several
+ * @returns {Bundle}
+ */
+const withVite = (several) => async (entry, file) => {
   const { build, createLogger } = await import("vite");
   /** @type {string[]} */
   const warnings = [];
@@ -94,14 +132,17 @@ async function withVite(entry, file) {
     customLogger: logger,
     ssr: { noExternal: true },
     build: {
-      ssr: entry,
+      ssr: true,
       outDir: dirname(file),
       emptyOutDir: false,
-      rolldownOptions: { output: { entryFileNames: basename(file) } },
+      rolldownOptions: {
+        input: several ? entriesBeside(entry) : { main: entry },
+        output: { entryFileNames: `[name]${extname(file)}` },
+      },
     },
   });
   return warnings;
-}
+};
 
 /** @type {Bundle} */
 async function withNcc(entry, file) {
@@ -117,14 +158,23 @@ async function withNcc(entry, file) {
 /** @type {Record<string, Bundle>} */
 export const bundlers = {
   "esbuild-esm": withEsbuild({ format: "esm" }),
-  "esbuild-cjs": withEsbuild({ format: "cjs" }),
+  "esbuild-cjs": withEsbuild({
+    format: "cjs",
+    define: { "import.meta.url": "importMetaUrl" },
+    banner: { js: 'const importMetaUrl = require("node:url").pathToFileURL(__filename).href;' },
+  }),
   "esbuild-minified": withEsbuild({ format: "esm", minify: true, sourcemap: true }),
   "esbuild-browser": withEsbuild({ format: "iife", platform: "browser" }),
   "rollup-esm": withRollup("es"),
   "rollup-cjs": withRollup("cjs"),
   "webpack-esm": withWebpack("module"),
   "webpack-cjs": withWebpack("commonjs"),
-  "vite-ssr": withVite,
+  "vite-ssr": withVite(false),
+  "esbuild-several": withEsbuildSplitting,
+  "rollup-several": withRollup("es", true),
+  "vite-several": withVite(true),
+  "esbuild-without-compute": withEsbuild({ format: "esm" }),
+  "esbuild-unguarded": withEsbuild({ format: "esm" }),
   "ncc-esm": withNcc,
   "ncc-cjs": withNcc,
 };

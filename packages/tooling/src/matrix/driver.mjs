@@ -25,7 +25,9 @@ import { RESULT_MARK } from "./app-text.mjs";
  *
  * @typedef {{ row: string, column: string, problem: string, ms: number }} CellResult
  *
- * @typedef {{ runs: string[], calls: Record<string, number>, error?: { code?: string, message: string } }} Told
+ * @typedef {{ text: string, function?: string, run?: string, step?: string }} Line
+ * @typedef {{ area: number, threadId: number, main: number, stack: string, lines: Line[] }} InThread
+ * @typedef {{ runs: string[], calls: Record<string, number>, inThread: InThread, error?: { code?: string, message: string } }} Told
  */
 
 /** The app blocks its main thread for longer than its lease and several heartbeats. */
@@ -117,8 +119,9 @@ async function runProgram({ command, args, cwd, env, row, column }) {
  * @param {string} stack what the failed run's stack must match
  * @returns {Promise<string>} what is wrong
  */
-async function whatTheGatewaySaw({ runs, calls }, stack = "refuseOrder") {
-  const [work, fail] = await Promise.all(runs.map((id) => endedRun(id)));
+async function whatTheGatewaySaw({ runs, calls, inThread }, stack = "refuseOrder") {
+  const [squared, thinks, done] = inThread.lines.toSorted((one, other) => (one.text < other.text ? 1 : -1));
+  const [work, fail, think] = await Promise.all([...runs, done?.run ?? ""].map((id) => endedRun(id)));
   const dispatches = work.log.filter((/** @type {{ kind: string }} */ row) => row.kind === "DISPATCHED").length;
   const wrong = [
     work.status === "COMPLETED" && work.output === 3 ? "" : `The run is ${work.status} with ${work.output}.`,
@@ -129,8 +132,27 @@ async function whatTheGatewaySaw({ runs, calls }, stack = "refuseOrder") {
     fail.error?.name === "OrderError" ? "" : `The error's name is ${fail.error?.name}.`,
     fail.error?.message === "Order o-1 is refused." ? "" : `The error's message is ${fail.error?.message}.`,
     new RegExp(stack).test(fail.error?.stack) ? "" : `The error's stack is not from ${stack}: ${fail.error?.stack}`,
+    new RegExp(stack).test(inThread.stack) ? "" : `The stack of the thread is not from ${stack}: ${inThread.stack}`,
+    inThread.area === 9 ? "" : `The isolated step's result is ${inThread.area}.`,
+    inThread.threadId !== inThread.main ? "" : "The isolated step ran on the app's thread.",
+    think.status === "COMPLETED" ? "" : `The run of the isolated handler is ${think.status}.`,
+    Number.isInteger(think.output) && think.output !== inThread.main ? "" : `It ran in thread ${think.output}.`,
+    isLine(squared, "work", runs[0], "square") ? "" : `The isolated step logged ${JSON.stringify(squared)}.`,
+    isLine(thinks, "think", think.id, "think") ? "" : `The isolated handler's step logged ${JSON.stringify(thinks)}.`,
+    isLine(done, "think", think.id) ? "" : `The isolated handler logged ${JSON.stringify(done)}.`,
   ];
   return wrong.filter((text) => text !== "").join("\n");
+}
+
+/**
+ * Whether what isolated code printed says whose it is.
+ * @param {Line | undefined} line
+ * @param {string} functionId
+ * @param {string | undefined} run
+ * @param {string} [step]
+ */
+function isLine(line, functionId, run, step) {
+  return line?.function?.endsWith(functionId) === true && line.run === run && line.step === step;
 }
 
 /**

@@ -32,7 +32,9 @@ const works = { outcome: "works" };
 
 /** @param {Folders} folders */
 export function writeApps({ project }) {
-  const vitest = { "app.test.ts": vitestFile, "vitest.config.mjs": "export default { test: { watch: false } };\n" };
+  // Threads of the pool evaluate the sources by themselves: Vitest transforms nothing there.
+  const config = 'export default { test: { watch: false, execArgv: ["--import", "tsx"] } };\n';
+  const vitest = { "app.test.ts": vitestFile, "vitest.config.mjs": config };
   const folders = {
     js: appFiles({ extension: "mjs" }),
     cjs: appFiles({ extension: "cjs" }),
@@ -103,16 +105,16 @@ export function installed({ project }) {
 export function bundled({ alone }) {
   /** @type {[name: string, bundler: string, entry: string, extension: string][]} */
   const bundles = [
-    ["esbuild, ESM", "esbuild-esm", "ts-enums/main.ts", "mjs"],
-    ["esbuild, CommonJS", "esbuild-cjs", "ts-enums/main.ts", "cjs"],
-    ["esbuild, minified, source map", "esbuild-minified", "ts-enums/main.ts", "mjs"],
-    ["Rollup, ESM", "rollup-esm", "js/main.mjs", "mjs"],
-    ["Rollup, CommonJS", "rollup-cjs", "js/main.mjs", "cjs"],
-    ["webpack, ESM", "webpack-esm", "js/main.mjs", "mjs"],
-    ["webpack, CommonJS", "webpack-cjs", "cjs/main.cjs", "cjs"],
-    ["Vite SSR", "vite-ssr", "ts-enums/main.ts", "mjs"],
-    ["ncc, ESM", "ncc-esm", "js/main.mjs", "mjs"],
-    ["ncc, CommonJS", "ncc-cjs", "cjs/main.cjs", "cjs"],
+    ["esbuild, ESM", "esbuild-esm", "ts-enums/one-file.ts", "mjs"],
+    ["esbuild, CommonJS", "esbuild-cjs", "ts-enums/one-file.ts", "cjs"],
+    ["esbuild, minified, source map", "esbuild-minified", "ts-enums/one-file.ts", "mjs"],
+    ["Rollup, ESM", "rollup-esm", "js/one-file.mjs", "mjs"],
+    ["Rollup, CommonJS", "rollup-cjs", "js/one-file.mjs", "cjs"],
+    ["webpack, ESM", "webpack-esm", "js/one-file.mjs", "mjs"],
+    ["webpack, CommonJS", "webpack-cjs", "cjs/one-file.cjs", "cjs"],
+    ["Vite SSR", "vite-ssr", "ts-enums/one-file.ts", "mjs"],
+    ["ncc, ESM", "ncc-esm", "js/one-file.mjs", "mjs"],
+    ["ncc, CommonJS", "ncc-cjs", "cjs/one-file.cjs", "cjs"],
   ];
   return bundles.map(([name, bundler, entry, extension]) => {
     const minified = bundler === "esbuild-minified";
@@ -133,6 +135,37 @@ export function bundled({ alone }) {
         expected: { outcome: "works", stack },
       }),
     };
+  });
+}
+
+/**
+ * Bundled into several files, one of which has the isolated code, and bundles that cannot work.
+ * @param {Folders} folders
+ * @returns {Environment[]}
+ */
+export function bundledApart({ alone }) {
+  /** @type {[name: string, bundler: string, entry: string, expected?: import("./driver.mjs").Expected][]} */
+  const bundles = [
+    ["esbuild, two entries", "esbuild-several", "js/main.mjs"],
+    ["Rollup, two entries", "rollup-several", "js/main.mjs"],
+    ["Vite SSR, two entries", "vite-several", "js/main.mjs"],
+    [
+      "One file without the module of the handler: refused",
+      "esbuild-without-compute",
+      "js/main.mjs",
+      { outcome: "refused", code: "ISOLATE_MODULE_INVALID", names: "A bundler must emit it as a file of its own" },
+    ],
+    [
+      "One file that connects in every thread: refused",
+      "esbuild-unguarded",
+      "js/unguarded.mjs",
+      { outcome: "refused", code: "ISOLATE_CONNECT", names: "connect() was called in a thread of the pool" },
+    ],
+  ];
+  return bundles.map(([name, bundler, entry, expected = works]) => {
+    const extension = bundler.endsWith("cjs") ? "cjs" : "mjs";
+    const start = () => ({ args: [`main.${extension}`], cwd: join(alone, bundler), expected });
+    return { name, bundler, entry, extension, start };
   });
 }
 

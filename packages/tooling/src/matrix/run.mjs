@@ -16,7 +16,7 @@ import { offlineProject, packAll } from "../packing.mjs";
 import { endWithChildren, run, temporaryFolder } from "../processes.mjs";
 import { setup } from "../setup.mjs";
 import { fail } from "../workspace.mjs";
-import { bundled, installed, makeBundle, writeApps } from "./environments.mjs";
+import { bundled, bundledApart, installed, makeBundle, writeApps } from "./environments.mjs";
 import { table } from "./table.mjs";
 import { tooOld, traps, writeTraps } from "./traps.mjs";
 
@@ -47,7 +47,7 @@ async function bundleAll(folders, environments) {
       const problem = await makeBundle(folders, next);
       const file = join(folders.alone, next.bundler ?? "", `main.${next.extension}`);
       const size = problem === "" ? `, ${Math.round(statSync(file).size / 1024)} KiB` : "";
-      report(`${next.name}: bundled into one file (${((Date.now() - begin) / 1000).toFixed(1)} s${size})`, problem);
+      report(`${next.name}: bundled (${((Date.now() - begin) / 1000).toFixed(1)} s${size})`, problem);
     }
   });
   await Promise.all(lanes);
@@ -123,7 +123,7 @@ try {
   writeTraps(folders);
   const wanted = process.argv.slice(2);
   const isWanted = (/** @type {string} */ name) => wanted.length === 0 || wanted.some((text) => name.includes(text));
-  const all = [...installed(folders), ...bundled(folders), ...traps(folders)];
+  const all = [...installed(folders), ...bundled(folders), ...bundledApart(folders), ...traps(folders)];
   const environments = all.filter(({ name }) => isWanted(name));
   if (environments.length === 0) {
     throw new Error(

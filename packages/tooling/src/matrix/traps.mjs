@@ -15,9 +15,9 @@ const works = { outcome: "works", stack: "" };
  */
 const refused = (names) => ({ outcome: "refused", code: "RUNTIME_UNSUPPORTED", names });
 
-/** Breaks every thread that runs it, as preloaded tools that are made for main threads do, now and later. */
-const breakThreads = `import { isMainThread } from "node:worker_threads";
-if (!isMainThread) throw new Error("This preload must not reach the connection thread.");
+/** Breaks every thread that runs it but those of the pool, which are meant to, as preloaded tools that are made for main threads do, now and later. */
+const breakThreads = `import { isMainThread, workerData } from "node:worker_threads";
+if (!isMainThread && workerData?.slot === undefined) throw new Error("This preload must not reach the connection thread.");
 process.env.NODE_OPTIONS = "--import ./not-there.mjs";
 `;
 
@@ -36,9 +36,9 @@ const own = new Set(vm.runInNewContext("Object.getOwnPropertyNames(globalThis)")
 const shared = Object.getOwnPropertyNames(globalThis).filter((name) => name === "console" || !own.has(name));
 const context = vm.createContext(Object.fromEntries(shared.map((name) => [name, globalThis[name]])));
 vm.runInContext("globalThis.global = globalThis", context);
-const wrapped = "(function (exports, require, module) {" + readFileSync(file, "utf8") + "\\n})";
+const wrapped = "(function (exports, require, module, __filename) {" + readFileSync(file, "utf8") + "\\n})";
 const module_ = { exports: {} };
-vm.runInContext(wrapped, context, { filename: file })(module_.exports, createRequire(file), module_);
+vm.runInContext(wrapped, context, { filename: file })(module_.exports, createRequire(file), module_, file);
 `;
 
 /** A page: no process, no modules. It cannot connect, but can send events. */

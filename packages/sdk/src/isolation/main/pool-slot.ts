@@ -54,6 +54,8 @@ export class PoolSlot {
   readonly #deps: PoolSlotDeps;
   readonly #thread: PoolThread;
   #current: (Pick<GivenTurn, "subject" | "module" | "onBegun"> & CurrentTurn) | undefined;
+  /** The last turn of the connection thread's. */
+  #lent: { readonly turn: number; readonly subject: TurnSubject | null } | undefined;
   readonly #evaluated = new Set<string>();
   #alarm: TimerHandle | undefined;
 
@@ -170,6 +172,9 @@ export class PoolSlot {
       case "OUTPUT":
         return this.#onOutput(report);
       case "LENT":
+        this.#lent = { turn: report.turn, subject: report.subject };
+        // Main has taken the thread since then: that turn is over, and what it was is read late.
+        if (this.#current !== undefined && this.#current.key !== null) return;
         this.#current = { turn: report.turn, key: null, subject: report.subject };
         this.#watch(report.budgetMs);
         return send({ type: "LENT", id });
@@ -210,11 +215,12 @@ export class PoolSlot {
     this.#current = undefined;
   }
 
-  #onOutput({ lines, dropped, turn }: Report<"OUTPUT">): void {
+  #onOutput({ lines, dropped, turn, step }: Report<"OUTPUT">): void {
     const { log, cells, slot } = this.#deps;
-    const subject = this.#current?.turn === turn ? this.#current.subject : null;
-    const { functionSlug, runId, step } = subject ?? {};
-    const data = subject ? { function: functionSlug, run: runId, ...(step ? { step: step.id } : {}) } : {};
+    const subject = [this.#current, this.#lent].find((one) => one?.turn === turn)?.subject;
+    const { functionSlug, runId, step: body } = subject ?? {};
+    const id = step ?? body?.id;
+    const data = subject ? { function: functionSlug, run: runId, ...(id === undefined ? {} : { step: id }) } : {};
     for (const { level, text } of lines) log(level, text, data);
     if (dropped > 0) log("warn", `${dropped} lines that isolated code printed were dropped.`, data);
     cells.addLogsTaken(slot, lines.length);

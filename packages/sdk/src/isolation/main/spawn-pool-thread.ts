@@ -22,9 +22,23 @@ export type SpawnPoolThread = (
 ) => SpawnedThread;
 
 /** It has the name of no file, and frames of its stacks have that name. */
+const FILENAME = "holdfast-pool-thread.cjs";
+
+/**
+ * A module, since Node gives preloads (`--import`) and `--input-type` their meaning in threads that begin with one, and
+ * not in evaluated text. It cannot `require()`, and the script wants Node's modules only.
+ */
 const BOOT = `
+import { compileFunction } from "node:vm";
+import { workerData } from "node:worker_threads";
+const run = compileFunction(workerData.script, ["require", "importModule"], { filename: "${FILENAME}" });
+run(process.getBuiltinModule, (url) => import(url));
+`;
+
+/** For runtimes that start no thread with a module that is no file. */
+const EVALUATED_BOOT = `
 const { workerData } = require("node:worker_threads");
-require("node:vm").compileFunction(workerData.script, ["require", "importModule"], { filename: "holdfast-pool-thread.cjs" })(
+require("node:vm").compileFunction(workerData.script, ["require", "importModule"], { filename: "${FILENAME}" })(
   require,
   (url) => import(url),
 );
@@ -34,8 +48,11 @@ export function poolThreadSpawner(script: string): SpawnPoolThread {
   return (init, limits) => {
     const { Worker: NodeWorker, MessageChannel: NodeChannel } = nodeModule("node:worker_threads");
     const { port1, port2 } = new NodeChannel();
-    const worker = new NodeWorker(BOOT, {
-      eval: true,
+    const { bun, deno } = process.versions;
+    const isNode = bun === undefined && deno === undefined;
+    const boot = isNode ? new URL(`data:text/javascript,${encodeURIComponent(BOOT)}`) : EVALUATED_BOOT;
+    const worker = new NodeWorker(boot, {
+      eval: !isNode,
       name: `holdfast-pool-${init.slot}`,
       stdout: true,
       stderr: true,

@@ -103,6 +103,8 @@ export type PoolReport = Header &
         readonly type: "OUTPUT";
         readonly lines: readonly { readonly level: LogLevel; readonly text: string }[];
         readonly dropped: number;
+        /** Whose body printed it; null = that of the turn's subject, or none. */
+        readonly step: string | null;
       }
     /** Nothing caught an error, or process.exit() was called: the thread ends. */
     | {

@@ -3,6 +3,7 @@ import { createRequire } from "node:module";
 import { HoldfastError, messageOf } from "@holdfast/core";
 import { findIsolated } from "../../steps/isolated.ts";
 import type { CodeReference } from "../shared/isolation-messages.ts";
+import { registerTsx } from "./tsx-loader.ts";
 
 /** `import()`, as the thread's own script has it. */
 export type ImportModule = (url: string) => Promise<unknown>;
@@ -43,8 +44,12 @@ export function createCodeFinder(importModule: ImportModule): CodeFinder {
   };
 }
 
+let registering: Promise<void> | undefined;
+
 /** Loaders that only know require(), such as those of -r, teach import() nothing. */
 export async function importOrRequire(importModule: ImportModule, module: string): Promise<unknown> {
+  registering ??= registerTsx(importModule);
+  await registering;
   try {
     return await importModule(module);
   } catch (cause) {

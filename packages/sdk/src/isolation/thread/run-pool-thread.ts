@@ -100,7 +100,8 @@ class PoolThreadRunner {
     publishCurrentExecution();
     provideStepSignal(currentSignal);
     captureOutput({
-      send: (lines, dropped) => this.#send({ type: "OUTPUT", lines, dropped }),
+      send: (lines, dropped) =>
+        this.#send({ type: "OUTPUT", lines, dropped, step: currentExecution()?.step?.id ?? null }),
       taken: () => this.#cells.readLogsTaken(slot),
     });
     this.#reportEnds();
