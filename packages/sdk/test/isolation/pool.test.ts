@@ -95,6 +95,31 @@ test("a message that a thread cannot read, or that cannot be sent, fails its tur
   expect(resultOf(await test.run(code.url, "one"))).toBe(1);
 });
 
+test("what is read late of an earlier turn of the connection thread's takes nothing from main's turn", async () => {
+  await using code = await isolatedModule(`isolated(import.meta.url, "one", () => 1);`);
+  const spawn = poolThreadSpawner(await loadPoolScript());
+  const subject = { requestId: "request-0", runId: "run-0", functionSlug: "app-other" };
+  await using test = await testPool(
+    { threads: 1 },
+    {
+      spawn: (...given) => {
+        const { worker, port } = spawn(...given);
+        const post = port.postMessage.bind(port);
+        port.postMessage = (command: { type: string; version: number; turn: number }, transfer) => {
+          post(command, transfer ?? []);
+          if (command.type !== "RUN_BODY") return;
+          const late = { version: command.version, turn: command.turn - 1 };
+          port.emit("message", { ...late, type: "LENT", subject, budgetMs: 1 });
+          port.emit("message", { ...late, type: "RETURNED" });
+        };
+        return { worker, port };
+      },
+    },
+  );
+  expect(resultOf(await test.run(code.url, "one"))).toBe(1);
+  expect(resultOf(await test.run(code.url, "one"))).toBe(1);
+});
+
 test("a body that does not end within its budget is ended, and its thread replaced", async () => {
   await using code = await isolatedModule(`${SPIN} isolated(import.meta.url, "one", () => 1);`);
   await using test = await testPool({ threads: 1 });

@@ -22,41 +22,8 @@ export const RESULT_MARK = "MATRIX ";
 export function appFiles({ extension, enums = false }) {
   const types = extension === "ts" || extension === "mts";
   const typed = (/** @type {string} */ text) => (types ? text : "");
-  const orders = `${enums ? "export enum Size { small = 1, large }\n" : "export const Size = { small: 1, large: 2 };\n"}
-export class OrderError extends Error {
-  constructor(message${typed(": string")}) {
-    super(message);
-    this.name = "OrderError";
-  }
-}
-
-export function refuseOrder(id${typed(": string")})${typed(": never")} {
-  throw new OrderError("Order " + id + " is refused.");
-}
-`;
-  const here = extension === "cjs" ? "__filename" : "import.meta.url";
-  const compute = `import { threadId } from "node:worker_threads";
-import { isolated } from "holdfast/isolate";
-import { refuseOrder } from "./orders.${extension}";
-${typed(`
-interface Step { run<T>(id: string, body: () => T): Promise<T> }
-`)}
-export const square = isolated(${here}, "square", (side${typed(": number")}) => {
-  console.log("square of " + side);
-  return { area: side * side, threadId };
-});
-
-export const refuse = isolated(${here}, "refuse", (id${typed(": string")}) => refuseOrder(id), { budget: "20s" });
-
-export async function agent({ step }${typed(": { step: Step }")}) {
-  const thought = await step.run("think", () => {
-    console.log("agent thinks");
-    return threadId;
-  });
-  console.log("agent is done");
-  return thought;
-}
-`;
+  const orders = ordersText({ extension, enums });
+  const compute = computeText({ extension });
   const app = `import { subscribe } from "node:diagnostics_channel";
 import { threadId } from "node:worker_threads";
 import { Holdfast } from "holdfast";
@@ -121,6 +88,74 @@ export async function runApp(agentModule${typed(": URL | string")}) {
   return { runs, calls, inThread: { ...inThread, main: threadId, lines } };
 }
 `;
+  const { main, oneFile, unguarded } = entryTexts({ extension });
+  const files = { orders, compute, app, main, "one-file": oneFile, unguarded };
+  return Object.fromEntries(
+    Object.entries(files).map(([name, text]) => [
+      `${name}.${extension}`,
+      extension === "cjs" ? asCommonJs(text) : text,
+    ]),
+  );
+}
+
+/**
+ * The module that throws.
+ * @param {Dialect} dialect
+ */
+function ordersText({ extension, enums }) {
+  const types = extension === "ts" || extension === "mts";
+  const typed = (/** @type {string} */ text) => (types ? text : "");
+  return `${enums ? "export enum Size { small = 1, large }\n" : "export const Size = { small: 1, large: 2 };\n"}
+export class OrderError extends Error {
+  constructor(message${typed(": string")}) {
+    super(message);
+    this.name = "OrderError";
+  }
+}
+
+export function refuseOrder(id${typed(": string")})${typed(": never")} {
+  throw new OrderError("Order " + id + " is refused.");
+}
+`;
+}
+
+/**
+ * The module with isolated code.
+ * @param {Dialect} dialect
+ */
+function computeText({ extension }) {
+  const types = extension === "ts" || extension === "mts";
+  const typed = (/** @type {string} */ text) => (types ? text : "");
+  const here = addressIn(extension);
+  return `import { threadId } from "node:worker_threads";
+import { isolated } from "holdfast/isolate";
+import { refuseOrder } from "./orders.${extension}";
+${typed(`
+interface Step { run<T>(id: string, body: () => T): Promise<T> }
+`)}
+export const square = isolated(${here}, "square", (side${typed(": number")}) => {
+  console.log("square of " + side);
+  return { area: side * side, threadId };
+});
+
+export const refuse = isolated(${here}, "refuse", (id${typed(": string")}) => refuseOrder(id), { budget: "20s" });
+
+export async function agent({ step }${typed(": { step: Step }")}) {
+  const thought = await step.run("think", () => {
+    console.log("agent thinks");
+    return threadId;
+  });
+  console.log("agent is done");
+  return thought;
+}
+`;
+}
+
+/**
+ * What starts the app: installed or in several files, as one file, and as one file that forgets what threads must not do.
+ * @param {Dialect} dialect
+ */
+function entryTexts({ extension }) {
   const tell = (/** @type {string} */ agentModule) => `runApp(${agentModule}).then(
   (result) => console.log("${RESULT_MARK}" + JSON.stringify(result)),
   (error) => {
@@ -141,16 +176,13 @@ ${tell(agentModule)};
 import { runApp } from "./app.${extension}";
 ${extension === "cjs" ? `export const agent = require("./compute.cjs").agent;` : `export { agent } from "./compute.${extension}";`}
 
-${condition}${tell(here)};
+${condition}${tell(addressIn(extension))};
 `;
-  const files = { orders, compute, app, main, "one-file": oneFile("if (isMainThread) "), unguarded: oneFile("") };
-  return Object.fromEntries(
-    Object.entries(files).map(([name, text]) => [
-      `${name}.${extension}`,
-      extension === "cjs" ? asCommonJs(text) : text,
-    ]),
-  );
+  return { main, oneFile: oneFile("if (isMainThread) "), unguarded: oneFile("") };
 }
+
+/** @param {Dialect["extension"]} extension */
+const addressIn = (extension) => (extension === "cjs" ? "__filename" : "import.meta.url");
 
 /** The same app as a test of Vitest: it has to end there, too. */
 export const vitestFile = `import { expect, test } from "vitest";

@@ -3,10 +3,7 @@ import { createRequire } from "node:module";
 import { HoldfastError, messageOf } from "@holdfast/core";
 import { findIsolated } from "../../steps/isolated.ts";
 import type { CodeReference } from "../shared/isolation-messages.ts";
-import { registerTsx } from "./tsx-loader.ts";
-
-/** `import()`, as the thread's own script has it. */
-export type ImportModule = (url: string) => Promise<unknown>;
+import { type ImportModule, registerTsx } from "./tsx-loader.ts";
 
 export type Code = (...args: unknown[]) => unknown;
 

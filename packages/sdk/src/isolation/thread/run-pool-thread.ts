@@ -21,8 +21,9 @@ import {
   type TurnTiming,
 } from "../shared/isolation-messages.ts";
 import { type ThreadCells, threadCells } from "../shared/thread-cells.ts";
-import { type Code, type CodeFinder, createCodeFinder, type ImportModule, importOrRequire } from "./code-finder.ts";
+import { type Code, type CodeFinder, createCodeFinder, importOrRequire } from "./code-finder.ts";
 import { captureOutput } from "./output.ts";
+import type { ImportModule } from "./tsx-loader.ts";
 
 export interface PoolThreadPorts {
   readonly clock: Clock;

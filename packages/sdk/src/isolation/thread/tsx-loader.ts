@@ -4,7 +4,9 @@
  */
 import { createRequire } from "node:module";
 import { pathToFileURL } from "node:url";
-import type { ImportModule } from "./code-finder.ts";
+
+/** `import()`, as the thread's own script has it. */
+export type ImportModule = (url: string) => Promise<unknown>;
 
 /** The preload as the app's flags name it; undefined = it runs without. */
 export function tsxPreload(flags: readonly string[]): string | undefined {
