@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { type LogLevel, seededRandom, systemClock, systemTimers } from "@holdfast/core";
+import { onTestFinished } from "vitest";
 import { CancelSource } from "../../src/execution/abort.ts";
 import { IsolationPool } from "../../src/isolation/main/pool.ts";
 import type { BodyTurn, PoolDeps, TurnEnd } from "../../src/isolation/main/pool-types.ts";
@@ -20,13 +21,15 @@ export interface IsolatedModule {
 /** Node 20 reads no TypeScript, so the module is JavaScript and gets `isolated` and `stepSignal` from a bundle. */
 export async function isolatedModule(source: string): Promise<IsolatedModule> {
   const folder = await mkdtemp(join(tmpdir(), "holdfast-isolated-"));
+  const remove = (): Promise<void> => rm(folder, { recursive: true, force: true });
+  onTestFinished(remove);
   const { script } = await bundleThreadScript(ISOLATE_ENTRY);
   await writeFile(join(folder, "isolate.cjs"), script);
   const path = join(folder, "code.mjs");
   await writeFile(path, `import { isolated, stepSignal } from "./isolate.cjs";\n${source}`);
   return {
     url: pathToFileURL(path).href,
-    [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }),
+    [Symbol.asyncDispose]: remove,
   };
 }
 
