@@ -151,7 +151,7 @@ test("a gateway started without a database reports it and exits with an error co
   const failed = await promisify(execFile)(process.execPath, args).catch(
     (error: { stderr: string; code: number }) => error,
   );
-  expect(failed).toMatchObject({ code: 1 });
+  expect(failed).toMatchObject({ code: 4 });
   expect(failed.stderr).toContain("DATABASE_UNREACHABLE");
   expect(failed.stderr).not.toContain("secret");
 });

@@ -83,6 +83,7 @@ export function isolated<Args extends unknown[], Result>(
     );
   }
   const key = keyOf(mark.module, name);
+  refuseTwin(key, mark, body);
   // The parameters count for step.run(), which tells options from arguments by them.
   const call = Object.defineProperties((...args: Args): Result => body(...args), {
     length: { value: body.length },
@@ -91,6 +92,19 @@ export function isolated<Args extends unknown[], Result>(
   });
   registry().set(key, { mark, body });
   return call;
+}
+
+/**
+ * Two functions of one name: the thread would run one of them for both. On main a module may be evaluated again with
+ * changed code, as while developing; a pool thread evaluates it once, before the connection is made.
+ */
+function refuseTwin(key: string, { module, name }: IsolationMark, body: AnyFunction): void {
+  const before = registry().get(key);
+  if (before === undefined || poolThread() === undefined || String(before.body) === String(body)) return;
+  throw new HoldfastError(
+    "ISOLATE_MODULE_INVALID",
+    `The module ${module} has two isolated functions called "${name}"; give each a name of its own.`,
+  );
 }
 
 /** What the pool has put into this thread; undefined outside of the pool's threads. */

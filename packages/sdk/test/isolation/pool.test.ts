@@ -63,6 +63,17 @@ test("code that is not found says why", async () => {
   await test.pool.load([{ kind: "body", module: code.url, name: "known" }]);
 });
 
+test("two functions of one module with the same name are refused before either runs for the other", async () => {
+  await using code = await isolatedModule(`
+    isolated(import.meta.url, "work", () => "charged");
+    isolated(import.meta.url, "work", () => "refunded");
+  `);
+  await using test = await testPool();
+  const refused = test.pool.load([{ kind: "body", module: code.url, name: "work" }]);
+  await expect(refused).rejects.toMatchObject({ code: "ISOLATE_MODULE_INVALID" });
+  await expect(refused).rejects.toThrow('two isolated functions called "work"');
+});
+
 test("arguments that cannot be cloned are refused by name", async () => {
   await using code = await isolatedModule(`isolated(import.meta.url, "one", () => 1);`);
   await using test = await testPool();
