@@ -182,7 +182,8 @@ export class Dispatcher {
 
   /**
    * Stops, and hands back what workers still have, so that other gateways take it at once. What a worker is known to
-   * have taken elsewhere keeps its lease: it is reported there.
+   * have taken elsewhere keeps its lease: it is reported there. So does what a plain gateway's worker has acknowledged:
+   * it speaks of it once per extension interval only, at whatever gateway it is by then.
    */
   async stop(): Promise<void> {
     await this.drain();
@@ -191,8 +192,8 @@ export class Dispatcher {
     this.#parts.presence.stop();
     this.#parts.dispatches.stop();
     const left = [...this.#parts.dispatches.all()];
-    const heldBy = this.#options.settings.gatewayId;
-    const here = left.filter(({ elsewhere }) => !elsewhere);
+    const { gatewayId: heldBy, plain } = this.#options.settings;
+    const here = left.filter(({ elsewhere, acked }) => !elsewhere && !(plain && acked));
     const releases = here.map(({ fence }) => ({ ...fence, lost: false, heldBy }));
     for (const dispatch of left) this.#parts.dispatches.finish(dispatch);
     if (releases.length === 0) return;

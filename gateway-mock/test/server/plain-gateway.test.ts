@@ -74,6 +74,22 @@ test("the end of a plain connection ends no lease, and an expired lease fails th
   expect(run.log.map(({ kind }) => kind)).toEqual(expect.arrayContaining(["LEASE_LOST", "PASS_FAILED"]));
 });
 
+test("a plain gateway that stops ends no lease of acknowledged work: its worker reports elsewhere", async () => {
+  const leaving = await bench.gateway({ plain: true });
+  const staying = await bench.gateway({ plain: true });
+  const first = await bench.worker(leaving, once);
+  const [runId = ""] = await start(leaving);
+  const { request } = await first.request();
+  const second = await bench.worker(staying, once);
+  await first.close();
+  await leaving.close();
+  const { claims = 0 } = (await metrics(staying)).dispatcher;
+  await waitFor(async () => ((await metrics(staying)).dispatcher.claims ?? 0) >= claims + 5, { what: "5 claims" });
+  expect(second.taken).toBe(0);
+  await second.replied(request, { status: "DONE", value: "once" });
+  expect(await ended(staying, runId)).toMatchObject({ status: "COMPLETED", output: "once" });
+});
+
 test("the attempt after an expired lease goes to another connection, if there is one", async () => {
   const gateway = await bench.gateway({ plain: true, leaseMs: 1_500, heartbeatMs: 60_000 });
   const functions = [{ id: "order", event: "shop/order", retries: 1 }];
