@@ -52,8 +52,8 @@ export async function openReal(): Promise<Real> {
   const server = await startTestPostgres();
   const database = await createDatabase(server);
   const sql = postgres(database.url, { max: 2, onnotice: () => {} });
-  // Its own clock stands still: by it every look into the queue is quick, so that none relies on what others have taken
-  // before the database's clock was put back.
+  // Its own clock stands still: by it every look into the queue is quick, so that no look takes jobs for taken that were
+  // taken before the database's clock was put back.
   const clock = { monotonicMs: () => 0, nowMs: () => Date.now() };
   const store = openPostgresStore({ url: database.url, maxConnections: 4, virtualTime: true, clock });
   await store.migrate();

@@ -4,7 +4,7 @@ import { troubleOf } from "./pg-errors.ts";
 
 /**
  * Runs `work` in a transaction. When that fails the driver sends ROLLBACK, and on a connection that is gone it throws
- * outside of any promise, which ends the process. So it is not told of such a failure: the end of the connection rejects.
+ * outside of any promise, which ends the process. So it never learns of such a failure: the end of the connection rejects.
  */
 export function begin<T>(sql: postgres.Sql, work: (transaction: postgres.TransactionSql) => Promise<T>): Promise<T> {
   const untold = (error: unknown): Promise<never> =>

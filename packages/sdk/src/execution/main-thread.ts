@@ -33,7 +33,7 @@ export interface MainThreadDeps {
   readonly turns?: Turns;
   /** Where marked bodies of steps run; default: in this thread. */
   readonly isolation?: IsolatedBodies;
-  /** In a pool thread: what is told of the bodies of a request. */
+  /** In a pool thread: follows the bodies of a request. */
   readonly watch?: (request: ExecutionRequest) => BodyWatch;
 }
 

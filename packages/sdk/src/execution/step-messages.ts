@@ -9,7 +9,7 @@ import type { StepCall } from "../steps/step-call.ts";
 import type { StepIdentity } from "../steps/step-id.ts";
 import type { CurrentExecution } from "./current.ts";
 
-/** The step that is told of. */
+/** The step that a message is about. */
 interface Attempt {
   readonly identity: StepIdentity;
   readonly call: StepCall;

@@ -152,7 +152,7 @@ export function registryContract(bench: ContractBench): void {
           });
         });
       const isAnything = ({ type }: Wake): boolean => type === "ANYTHING";
-      // From here on it hears what is told, and first what was told of earlier skips: the mark comes after that.
+      // From here on it receives notifications, first those of earlier skips: the mark comes after them.
       await told(isAnything);
       const mark = newId();
       const marked = told((wake) => wake.type === "RUNS_ENDED" && wake.runIds.includes(mark));

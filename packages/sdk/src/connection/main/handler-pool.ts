@@ -14,7 +14,7 @@ import type { PoolThreadPort } from "../shared/messages.ts";
 import type { SerializableConfig } from "../shared/serializable-config.ts";
 import type { ConnectionPool, PoolListener } from "./connection-pool.ts";
 
-/** What the threads are told of the functions whose handlers they run. */
+/** What the threads need to know about the functions whose handlers they run. */
 function isolatedFunctionsOf(apps: readonly AppInput[]): IsolatedFunctions {
   const functions = apps.flatMap(({ client, functions: given }) =>
     given.flatMap((fn) => {

@@ -27,8 +27,8 @@ export type LeaseSubject = Pick<LeaseMessage, "requestId" | "runId" | "functionS
 const SOUND: ReadonlySet<ConnectionState> = new Set(["ACTIVE", "CLOSING", "CLOSED"]);
 
 /**
- * Tells them later in the same turn, in order: what they do, such as closing the connection, must not happen in the
- * middle of what they are told of.
+ * Calls them later in the same turn, in order: what they do, such as closing the connection, must not happen while the
+ * event is still being handled.
  */
 export class Listeners {
   readonly #deps: ListenersDeps;

@@ -29,7 +29,7 @@ import {
 import { ownedBytes } from "../shared/packed-bytes.ts";
 import { COUNTERS_BYTES, type SharedCounters, sharedCounters } from "../shared/shared-counters.ts";
 
-/** What main is told of a turn that it did not give. */
+/** Reports to main about a turn that the connection thread gave. */
 export interface TurnReports {
   /** The code of the turn has this long. */
   onLent(turn: number, request: ExecutionRequest): void;

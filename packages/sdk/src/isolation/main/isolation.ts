@@ -32,7 +32,7 @@ export interface IsolationDeps {
 
 /** Functions whose handlers run in the threads. */
 export interface HandlerSupport {
-  /** What the threads are told of them; plain data. */
+  /** What the threads need to know about them; plain data. */
   readonly handlers: unknown;
   readonly onTurnLost: (lost: LostTurn) => void;
 }

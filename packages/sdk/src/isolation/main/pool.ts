@@ -22,7 +22,7 @@ import { nodeModule } from "../../runtime.ts";
 import { createPoolStep } from "../machines/pool-machine.ts";
 import { POOL_START, type PoolEffect, type PoolEvent, type PoolState, slotCount } from "../machines/pool-types.ts";
 import { type CodeReference, checkSize, MAX_INPUT_BYTES, type TurnSubject } from "../shared/isolation-messages.ts";
-import { describeSubject } from "../shared/subject-text.ts";
+import { named } from "../shared/subject-text.ts";
 import { cellsBytes, type ThreadCells, threadCells } from "../shared/thread-cells.ts";
 import { publishPoolEvent, publishTurnStart } from "./pool-publisher.ts";
 import { type GivenTurn, PoolSlot } from "./pool-slot.ts";
@@ -247,7 +247,10 @@ function unsendable(subject: TurnSubject, error: unknown): HoldfastError {
   if (HoldfastError.is(error)) return error;
   return new HoldfastError(
     "ISOLATE_VALUE_INVALID",
-    `${describeSubject(subject)}: its arguments cannot cross to a thread: ${messageOf(error)}. Pass plain data: no functions, classes or open handles.`,
+    named(
+      subject,
+      `its arguments cannot cross to a thread: ${messageOf(error).replace(/\.$/, "")}. Pass plain data: no functions and no open handles.`,
+    ),
     { cause: error },
   );
 }

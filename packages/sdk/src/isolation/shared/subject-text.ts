@@ -5,7 +5,7 @@ export interface NamedSubject {
   readonly step?: { readonly id: string; readonly attempt: number };
 }
 
-export function describeSubject(subject: NamedSubject | null): string {
+function describeSubject(subject: NamedSubject | null): string {
   if (subject === null) return "Loading isolated code";
   const { functionSlug, runId, step } = subject;
   const what = step === undefined ? "The handler" : `Step "${step.id}" (attempt ${step.attempt})`;

@@ -34,7 +34,7 @@ const TURN_MASK = (1 << 27) - 1;
  * CELLS-1. One owner a turn: of all that claim a free thread at once, one gets it.
  * CELLS-2. A turn ends once: either its thread releases it, or main dooms the thread in this very turn.
  * CELLS-3. A thread that is not free cannot be claimed, and a doomed one never becomes free.
- * CELLS-4. An owner that says it waits before it tries to claim is told of each thread that becomes free afterwards.
+ * CELLS-4. An owner that says it waits before it tries to claim is notified of each thread that becomes free afterwards.
  */
 export interface ThreadCells {
   readonly slots: number;
