@@ -45,6 +45,29 @@ test("requests without a socket, without an acknowledgement or with a commit und
   expect(table.size).toBe(3);
 });
 
+test("after a pause of the process nothing is judged before what came meanwhile is read", () => {
+  let nowMs = 0;
+  const looks: (() => void)[] = [];
+  const set = (_ms: number, look: () => void): { cancel: () => void } => {
+    looks.push(look);
+    return { cancel: () => {} };
+  };
+  const dispatch = { worker, acked: true, commits: 0, lastHeardMs: 0, lastAskedMs: 0 } as unknown as Dispatch;
+  const dropped: Dispatch[] = [];
+  const clock = { monotonicMs: () => nowMs, nowMs: () => nowMs };
+  const requests = new SilentRequests({ clock, timers: { set } } as never, {
+    all: () => [dispatch],
+    onSilent: (one) => void dropped.push(one),
+  });
+  requests.start();
+  nowMs = 10 * LEASE_MS;
+  looks.shift()?.();
+  expect(dropped).toEqual([]);
+  nowMs += 5_000;
+  looks.shift()?.();
+  expect(dropped).toEqual([dispatch]);
+});
+
 test("nothing is watched when nothing is in flight, and again when something is", async () => {
   const { clock, table, requests } = bench();
   await clock.advance(LEASE_MS);

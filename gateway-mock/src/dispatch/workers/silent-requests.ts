@@ -20,6 +20,7 @@ export class SilentRequests {
   readonly #options: Pick<DispatcherOptions, "clock" | "timers">;
   readonly #deps: SilentRequestsDeps;
   #timer: TimerHandle | null = null;
+  #armedMs = 0;
 
   constructor(options: Pick<DispatcherOptions, "clock" | "timers">, deps: SilentRequestsDeps) {
     this.#options = options;
@@ -28,7 +29,9 @@ export class SilentRequests {
 
   /** There are requests to watch. */
   start(): void {
-    this.#timer ??= this.#options.timers.set(LOOK_MS, () => this.#look(), { unref: true });
+    if (this.#timer) return;
+    this.#armedMs = this.#options.clock.monotonicMs();
+    this.#timer = this.#options.timers.set(LOOK_MS, () => this.#look(), { unref: true });
   }
 
   stop(): void {
@@ -40,7 +43,9 @@ export class SilentRequests {
     this.#timer = null;
     const nowMs = this.#options.clock.monotonicMs();
     const all = [...this.#deps.all()];
-    for (const dispatch of all) if (isSilent(dispatch, nowMs)) this.#deps.onSilent(dispatch);
+    // After a pause of the process what workers have said meanwhile is still to be read.
+    const isLate = nowMs - this.#armedMs > 2 * LOOK_MS;
+    if (!isLate) for (const dispatch of all) if (isSilent(dispatch, nowMs)) this.#deps.onSilent(dispatch);
     if (all.length > 0) this.start();
   }
 }
