@@ -1,4 +1,7 @@
-/** `.ci/run`: `npm test` and the longer suites, one after another; the last line sums them up. */
+/**
+ * `.ci/run`: `npm test` and the longer suites, one after another. What failed is said again at the end, where it is seen
+ * when a log is cut off; the last line sums up.
+ */
 import { join } from "node:path";
 import { endWithChildren, run } from "./processes.mjs";
 import { isProgram, root } from "./workspace.mjs";
@@ -24,21 +27,36 @@ export function sumUp(output, code) {
   return { passed, failed: code !== 0 && failed === 0 ? 1 : failed };
 }
 
+/**
+ * What failed, in the words of the suites: each line that begins with FAILED, with the indented ones after it.
+ * @param {string} output
+ */
+export function failuresIn(output) {
+  return [...output.matchAll(/^FAILED .*(?:\r?\n {4}.*)*/gm)].map(([text]) => text);
+}
+
 if (isProgram(import.meta.url)) {
   endWithChildren();
   let passed = 0;
   let failed = 0;
+  const failures = [];
   for (const { command, args, timeoutMs } of suites) {
     console.log(`\n=== ${[command, ...args].join(" ").replaceAll(`${root}/`, "")}`);
     const result = await run(command, args, { cwd: root, output: "both", timeoutMs });
     const counts = sumUp(result.output, result.code);
+    failures.push(...failuresIn(result.output));
+    if (result.code !== 0)
+      failures.push(`FAILED ${args.at(0)}: exit code ${result.code}${result.timedOut ? ", after its time limit" : ""}`);
     if (result.left.length > 0) {
-      console.log(`FAILED: it left processes behind: ${result.left.join("; ")}`);
+      const left = `FAILED ${args.at(0)}: it left processes behind: ${result.left.join("; ")}`;
+      console.log(left);
+      failures.push(left);
       counts.failed += 1;
     }
     passed += counts.passed;
     failed += counts.failed;
   }
+  if (failures.length > 0) console.log(`\n${failures.join("\n")}`);
   console.log(`\n${passed} passed, ${failed} failed`);
   process.exitCode = failed > 0 || passed === 0 ? 1 : 0;
 }

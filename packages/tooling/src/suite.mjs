@@ -1,6 +1,6 @@
 /** Runs one Vitest suite and counts what passed, what failed and what it left behind. */
 import { chmodSync, existsSync, readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { temporaryParent } from "./memory-folder.mjs";
 import { run, temporaryFolder } from "./processes.mjs";
 import { inRoot, tool } from "./workspace.mjs";
@@ -16,7 +16,28 @@ const toolCaches = /^(tsx-|node-compile-cache|v8-compile-cache|holdfast-postgres
  * @property {number} passed
  * @property {number} failed
  * @property {string[]} problems what failed beside tests
+ * @property {string[]} failures each failed test, and the first lines of what it says
  */
+
+/** Of a failed test's message: enough to see what happened where its whole output is not at hand. */
+const MESSAGE_LINES = 6;
+
+/**
+ * @typedef {object} TestResult
+ * @property {string} status
+ * @property {string} fullName
+ * @property {string[] | null} [failureMessages]
+ */
+
+/** @param {{ name: string, assertionResults: TestResult[] }} file */
+function failuresIn(file) {
+  return file.assertionResults
+    .filter(({ status }) => status === "failed")
+    .map(({ fullName, failureMessages }) => {
+      const lines = (failureMessages ?? []).join("\n").split("\n").slice(0, MESSAGE_LINES);
+      return [`${basename(file.name)}: ${fullName}`, ...lines.map((line) => `    ${line.trim()}`)].join("\n");
+    });
+}
 
 /**
  * The numbers of a Vitest JSON report. A file that could not be loaded and a run that failed without a failing test
@@ -26,8 +47,8 @@ const toolCaches = /^(tsx-|node-compile-cache|v8-compile-cache|holdfast-postgres
  * @returns {Counts}
  */
 export function countResults(json, exitCode) {
-  if (json === undefined) return { passed: 0, failed: 1, problems: ["It ended without a report."] };
-  /** @type {{ numPassedTests: number, numFailedTests: number, testResults: { name: string, status: string, assertionResults: unknown[] }[] }} */
+  if (json === undefined) return { passed: 0, failed: 1, problems: ["It ended without a report."], failures: [] };
+  /** @type {{ numPassedTests: number, numFailedTests: number, testResults: { name: string, status: string, assertionResults: TestResult[] }[] }} */
   const report = JSON.parse(json);
   const unloaded = report.testResults.filter((file) => file.status === "failed" && file.assertionResults.length === 0);
   const problems = unloaded.map((file) => `${file.name} could not be loaded.`);
@@ -35,7 +56,7 @@ export function countResults(json, exitCode) {
   if (report.numPassedTests + failed === 0) problems.push("It has no tests.");
   else if (exitCode !== 0 && failed === 0) problems.push(`It ended with exit code ${exitCode} outside of any test.`);
   failed = Math.max(failed, report.numFailedTests + problems.length);
-  return { passed: report.numPassedTests, failed, problems };
+  return { passed: report.numPassedTests, failed, problems, failures: report.testResults.flatMap(failuresIn) };
 }
 
 /**
@@ -76,7 +97,7 @@ export async function runSuite(folder, { timeoutMs, quiet = false, filters = [],
       counts.problems.push(`It left temporary files behind: ${left.join(", ")}.`);
       counts.failed += 1;
     }
-    for (const problem of counts.problems) console.log(`FAILED ${folder}: ${problem}`);
+    for (const line of [...counts.failures, ...counts.problems]) console.log(`FAILED ${folder}: ${line}`);
     return counts;
   } finally {
     remove();

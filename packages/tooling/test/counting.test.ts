@@ -4,7 +4,7 @@ import { fixture } from "./fixture.ts";
 
 // Read when the module is loaded.
 vi.stubEnv("WORKSPACE_TOOLS_GRACE_MS", "1000");
-const { sumUp } = await import("../src/ci.mjs");
+const { failuresIn, sumUp } = await import("../src/ci.mjs");
 const { countResults, runSuite } = await import("../src/suite.mjs");
 
 const report = (
@@ -37,6 +37,23 @@ test("the summary line that counts is the last one", () => {
   expect(sumUp("12 passed, 0 failed\n", 1)).toEqual({ passed: 12, failed: 1 });
   expect(sumUp("it crashed", 0)).toEqual({ passed: 0, failed: 1 });
   expect(sumUp("  12 passed, 0 failed, 1 skipped", 0)).toEqual({ passed: 0, failed: 1 });
+});
+
+test("each failed test is named, with the first lines of its message", () => {
+  const failed = {
+    status: "failed",
+    fullName: "lists keep > what was written",
+    failureMessages: ["Error: expected 1\n    at list.test.ts:3\n".repeat(9)],
+  };
+  const file = { status: "failed", assertionResults: [failed, { ...failed, status: "passed" }] };
+  const [first, ...others] = countResults(report(7, 1, [file]), 1).failures;
+  expect(others).toEqual([]);
+  expect(first?.split("\n")).toHaveLength(7);
+  expect(first).toMatch(/^file-0: lists keep > what was written\n {4}Error: expected 1\n {4}at list.test.ts:3\n/);
+  expect(failuresIn(`ok\nFAILED store: ${first}\nok\nFAILED e2e: It has no tests.\n1 passed, 2 failed`)).toEqual([
+    `FAILED store: ${first}`,
+    "FAILED e2e: It has no tests.",
+  ]);
 });
 
 test("a suite that leaves a temporary file or a process behind fails", async () => {
