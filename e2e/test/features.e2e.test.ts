@@ -50,6 +50,20 @@ describe.each(modes)("$name", (mode) => {
     });
   });
 
+  test("failed steps are retried when the function says, and not at all where it sees no use in that", async () => {
+    await inWorld(mode, async (world) => {
+      await world.startApp();
+      const runId = await world.trigger("choosy");
+      expect(await world.ended(runId)).toMatchObject({ status: "COMPLETED", output: ["choosy 2", "patient 3"] });
+      expect(world.journal.counts(runId)).toEqual({ choosy: 2, patient: 3 });
+      const response = await fetch(`${world.api.url}/v1/runs/${runId}?log=1`);
+      const { log } = (await response.json()) as { log: { kind: string; data: { delayMs?: number } }[] };
+      const delays = log.filter(({ kind }) => kind === "STEP_ATTEMPT_FAILED").map(({ data }) => data.delayMs);
+      // The base protocol has whole seconds.
+      expect(delays).toEqual(mode.extensions ? [1_200, 1_200, 3_600] : [2_000, 2_000, 4_000]);
+    });
+  });
+
   test("a saga whose app is killed with -9 while undoing continues, and runs each compensation once", async () => {
     await inWorld(mode, async (world) => {
       const first = await world.startApp();

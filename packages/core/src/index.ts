@@ -27,7 +27,7 @@ export { createUlidFactory, isUlid, type UlidFactory, ulidFromSeed, ulidTimeMs }
 export { LOG_LEVELS, type Log, type LoggerLike, type LogLevel, type LogRecord, logTo, silentLog } from "./logger.ts";
 export { createDriver, type Driver, type DriverOptions, type Next, type Step, type TraceEntry } from "./machine.ts";
 export { type Deferred, deferred, sleep, withTimeout } from "./promises.ts";
-export { type Random, seededRandom, systemRandom } from "./random.ts";
+export { type Random, seededRandom, systemRandom, unitOf } from "./random.ts";
 export { Semaphore } from "./semaphore.ts";
 export { readSigningKey, type SigningKey } from "./signing-key.ts";
 export { type ClockReading, readClocks, suspensionBetween } from "./suspension.ts";

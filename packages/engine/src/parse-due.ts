@@ -22,10 +22,16 @@ export function parseDue(text: string, nowMs: number): Due | undefined {
 const MIN_RETRY_AFTER_MS = 1000;
 const MAX_RETRY_AFTER_MS = 86_400_000;
 
-/** Whole seconds or an ISO 8601 instant, clamped to 1 s … 24 h; undefined when there is none or it cannot be read. */
+/**
+ * Seconds or an ISO 8601 instant, at most 24 h; undefined when there is none or it cannot be read. Whole seconds and
+ * instants are at least 1 s, as in the reference; a decimal fraction is taken as it is.
+ */
 export function parseRetryAfterMs(value: string | undefined, nowMs: number): number | undefined {
   if (value === undefined || value === "") return undefined;
-  const delayMs = /^\d+(\.\d+)?$/.test(value) ? Number(value) * 1000 : Date.parse(value) - nowMs;
+  const [, fraction] = /^\d+(\.\d+)?$/.exec(value) ?? [];
+  const isNumber = fraction !== undefined || /^\d+$/.test(value);
+  const delayMs = isNumber ? Number(value) * 1000 : Date.parse(value) - nowMs;
   if (Number.isNaN(delayMs)) return undefined;
-  return Math.min(Math.max(Math.round(delayMs), MIN_RETRY_AFTER_MS), MAX_RETRY_AFTER_MS);
+  const minMs = fraction === undefined ? MIN_RETRY_AFTER_MS : 0;
+  return Math.min(Math.max(Math.round(delayMs), minMs), MAX_RETRY_AFTER_MS);
 }

@@ -62,6 +62,7 @@ export {
 export type { CompensationReport } from "./steps/errors.ts";
 export type { DurationLike, InstantLike } from "./steps/points-in-time.ts";
 export type { FunctionReference } from "./steps/references.ts";
+export type { RetryIf, RetryOptions } from "./steps/retry-policy.ts";
 export type { StepId } from "./steps/step-call.ts";
 export type { StepResult } from "./steps/step-result.ts";
 export type {

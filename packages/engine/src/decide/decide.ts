@@ -3,6 +3,8 @@
  * committed. Pure; the dispatcher's `RunUpdater` commits it, and `fold` makes the state of the rows again.
  */
 import { type PlainError, plainError, unreachable } from "@holdfast/core";
+import { isRecord } from "@holdfast/protocol";
+import { parseRetryAfterMs } from "../parse-due.ts";
 import { jsonRow, type RevivalMeta, type StepMeta, stepCompletedRow, stepFailedRow } from "../run/log-rows.ts";
 import {
   DEADLINE,
@@ -201,11 +203,19 @@ function decideFetched(draft: Draft, job: JobState, result: FetchResult): void {
   if (result.type !== "retry") return endStep(draft, job.key, result);
   const { attempt, key } = job;
   if (attempt + 1 >= draft.state.maxAttempts) return endStep(draft, key, { type: "error", error: result.error });
-  const delayMs = retryDelayMs(draft, attempt, result.retryAfterMs);
+  const delayMs = retryDelayMs(draft, attempt, result.retryAfterMs ?? wantedDelayMs(draft, key, attempt));
   const step = waitMeta(draft, key, attempt);
   draft.log.push(jsonRow("STEP_ATTEMPT_FAILED", key, attempt, 0, { step, error: result.error, delayMs }));
   dropJob(draft, jobKey("fetch", key));
   dispatch(draft, { kind: "fetch", key, attempt: attempt + 1, delayMs });
+}
+
+/** When the app wants a call repeated whose attempt of this number has failed. */
+function wantedDelayMs({ state, ctx }: Draft, key: string, attempt: number): number | undefined {
+  const call: unknown = JSON.parse(state.open.get(key)?.call ?? "null");
+  const delays = isRecord(call) && Array.isArray(call.retryAfter) ? call.retryAfter : [];
+  const text: unknown = delays[attempt];
+  return typeof text === "string" ? parseRetryAfterMs(text, ctx.nowMs) : undefined;
 }
 
 /** A parked step is over: the run goes on. */

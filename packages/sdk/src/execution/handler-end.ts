@@ -4,26 +4,17 @@
  */
 import { logTo } from "@holdfast/core";
 import type { HandlerEnd } from "../steps/pass-types.ts";
-import type { PassInput } from "./pass-input.ts";
 import type { PassOptions } from "./pass-options.ts";
 import { encodeResult } from "./result-json.ts";
+import type { AfterFailure } from "./retry-rules.ts";
 import type { StepRecord } from "./step-record.ts";
 import type { Thrown } from "./thrown.ts";
 
 type Failed = Extract<HandlerEnd, { type: "failed" }>;
 
 /** The handler threw, or the pass cannot go on. */
-export function failedEnd(thrown: Thrown, { attempt, maxAttempts }: PassInput): Failed {
-  const used = maxAttempts !== undefined && attempt + 1 >= maxAttempts;
-  const final = used || thrown.isStepError || thrown.isFinal;
-  const retryAfter = final || thrown.retryAfter === undefined ? {} : { retryAfter: thrown.retryAfter };
-  return { type: "failed", body: JSON.stringify(thrown.error), final, ...retryAfter };
-}
-
-/** A failure now is permanent: the step's own retries or the function's are used up. */
-export function isLastAttempt({ call, attempt }: StepRecord, { maxAttempts }: PassInput): boolean {
-  const own = call.retries === undefined ? Number.POSITIVE_INFINITY : call.retries + 1;
-  return attempt + 1 >= Math.min(own, maxAttempts ?? own);
+export function failedEnd(thrown: Thrown, after: AfterFailure): Failed {
+  return { type: "failed", body: JSON.stringify(thrown.error), ...after };
 }
 
 /**

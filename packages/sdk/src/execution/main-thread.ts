@@ -33,6 +33,8 @@ export interface MainThreadDeps {
   readonly turns?: Turns;
   /** Where marked bodies of steps run; default: in this thread. */
   readonly isolation?: IsolatedBodies;
+  /** Waits before retries are as long each time. */
+  readonly withoutJitter?: boolean;
   /** In a pool thread: follows the bodies of a request. */
   readonly watch?: (request: ExecutionRequest) => BodyWatch;
 }
@@ -48,6 +50,7 @@ export function createMainThreadStrategy(registry: Registry, deps: MainThreadDep
     timers: deps.timers ?? systemTimers,
     turns,
     isolation: deps.isolation,
+    withoutJitter: deps.withoutJitter,
   };
   publishCurrentExecution();
   provideStepSignal(currentSignal);

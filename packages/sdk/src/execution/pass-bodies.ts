@@ -4,16 +4,16 @@
 import type { Timers } from "@holdfast/core";
 import type { OpText, PassEvent } from "../steps/pass-types.ts";
 import type { CurrentExecution } from "./current.ts";
-import { isLastAttempt } from "./handler-end.ts";
 import { inMicrotask } from "./microtasks.ts";
 import type { PassOptions } from "./pass-options.ts";
 import { LONG_BODY_MS } from "./pass-times.ts";
+import type { RetryRules } from "./retry-rules.ts";
 import type { StepRecord } from "./step-record.ts";
-import type { Thrown } from "./thrown.ts";
 import { type BodyEnd, runWatched, startInTurn } from "./watched-body.ts";
 
 export interface PassBodiesDeps {
   readonly options: PassOptions;
+  readonly rules: RetryRules;
   readonly execution: CurrentExecution;
   readonly runSignal: () => AbortSignal;
   readonly timers: Timers;
@@ -33,17 +33,16 @@ export class PassBodies {
   }
 
   start(record: StepRecord): void {
-    const { options, execution, runSignal, timers, isOpen, announce, send } = this.#deps;
+    const { options, rules, execution, runSignal, timers, isOpen, announce, send } = this.#deps;
     const { input, mode, ports } = options;
     record.isRunning = true;
-    const isFinal = (thrown: Thrown): boolean => thrown.isFinal || isLastAttempt(record, input);
     const isExtended = mode.type === "in-place" || input.extended !== undefined;
     const onEnd = (end: BodyEnd): void => {
       if (end.type === "failed") record.isRunning = false;
       if (end.type === "finished" || (end.final && mode.type === "in-place")) this.#finish(end.op, end.durationMs);
       else send(end);
     };
-    const context = { execution, runSignal, timers, ports, isExtended, isFinal };
+    const context = { execution, runSignal, timers, ports, isExtended, rules };
     const run = startInTurn(ports.turns, options.port, record.context, () => {
       if (isOpen()) return runWatched(record, options, context, onEnd);
       // Stopped in between: it counts as running, but must not begin.

@@ -15,6 +15,8 @@ export interface PassPorts {
   readonly turns: Turns;
   /** Where marked bodies run; absent: in this thread. */
   readonly isolation?: IsolatedBodies | undefined;
+  /** Waits before retries are as long each time: in tests of functions. */
+  readonly withoutJitter?: boolean | undefined;
 }
 
 /** Told of the bodies of one pass: what is left of a thread that is ended in the middle of one. */

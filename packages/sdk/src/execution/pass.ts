@@ -29,6 +29,7 @@ import type { PassHandler, PassOptions } from "./pass-options.ts";
 import { MISSING_GRACE_MS, RECORDED_GRACE_MS, UNDO_GRACE_MS } from "./pass-times.ts";
 import { type ReplayWatch, watchReplay } from "./replay-watch.ts";
 import { resultOf } from "./result-of.ts";
+import { RetryRules } from "./retry-rules.ts";
 import { RunTime } from "./run-time.ts";
 import { signatureConflict } from "./signature.ts";
 import { StepOrderCheck } from "./step-order-check.ts";
@@ -45,6 +46,7 @@ export class Pass {
   readonly #driver: Driver<PassState, PassEvent>;
   readonly #checkpoints: PassCheckpoints;
   readonly #bodies: PassBodies;
+  readonly #rules: RetryRules;
   readonly #order: StepOrderCheck;
   readonly #compensation: Compensation | undefined;
   /** Called steps that can be undone. */
@@ -94,8 +96,10 @@ export class Pass {
       find: (hash) => this.#records.get(hash),
       send: (event) => this.#driver.send(event),
     });
+    this.#rules = new RetryRules(options);
     this.#bodies = new PassBodies({
       options,
+      rules: this.#rules,
       execution: this.#execution,
       runSignal: this.#signal,
       timers: this.#cleanups,
@@ -156,9 +160,9 @@ export class Pass {
   }
 
   #fail(raw: unknown): void {
-    const { input, mode, ports } = this.#options;
+    const { mode, ports } = this.#options;
     const thrown = readThrown(raw);
-    const end = failedEnd(thrown, input);
+    const end = failedEnd(thrown, this.#rules.ofHandler({ thrown, raw }));
     const isUndoable = this.#undoable.some((record) => record.progress === "done" || record.isRunning);
     if (!end.final || !isUndoable) return this.#driver.send({ type: "handler-ended", end });
     const nowMs = ports.clock.nowMs();
@@ -174,7 +178,8 @@ export class Pass {
     if (this.#driver.state.phase !== "open" || this.#compensation?.isCollecting === false) return new Promise(() => {});
     try {
       const identity = this.#names.next(call.id);
-      return this.#openStep(identity, this.#options.intercept?.(identity.fullId, call) ?? call).promise;
+      const asked = this.#rules.forGateway(identity.hash, call);
+      return this.#openStep(identity, this.#options.intercept?.(identity.fullId, asked) ?? asked).promise;
     } catch (error) {
       return rejectedStep(error);
     }

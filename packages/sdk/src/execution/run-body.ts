@@ -19,10 +19,11 @@ import {
 import type { OpExtras } from "./op-text.ts";
 import type { PassPorts } from "./pass-options.ts";
 import { encodeResult, type ResultJson, unusableResult } from "./result-json.ts";
+import type { RetryRules } from "./retry-rules.ts";
 import { RunningBody, type RunningBodyDeps } from "./running-body.ts";
 import { isEndHeard, isStartHeard, publishEnd, startPublished } from "./step-messages.ts";
 import type { StepRecord } from "./step-record.ts";
-import { readThrown, type Thrown } from "./thrown.ts";
+import { readThrown } from "./thrown.ts";
 
 export interface BodyContext {
   readonly execution: CurrentExecution;
@@ -32,7 +33,7 @@ export interface BodyContext {
   readonly runSignal: () => AbortSignal;
   /** The gateway knows our extensions. */
   readonly isExtended: boolean;
-  readonly isFinal: (thrown: Thrown) => boolean;
+  readonly rules: RetryRules;
 }
 
 export type BodyEnd =
@@ -84,8 +85,8 @@ export function runBody(record: StepRecord, context: BodyContext, onEnd: (end: B
     const isolated = IsolatedFailure.is(raw) ? raw : undefined;
     const thrown = isolated?.thrown ?? readThrown(raw);
     const { error } = thrown;
-    const final = context.isFinal(thrown);
-    const retryAfter = final || thrown.retryAfter === undefined ? {} : { retryAfter: thrown.retryAfter };
+    const failure = isolated ? { thrown } : { thrown, raw };
+    const { final, ...retryAfter } = context.rules.ofStep(record, failure);
     record.outcome = { type: "error", error };
     const durationMs = clock.monotonicMs() - from;
     if (isEndHeard()) publishEnd(record, context.execution, startedMs, durationMs, { error, willRetry: !final });

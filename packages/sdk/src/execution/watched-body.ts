@@ -3,7 +3,6 @@
  * middle of a body, what is then to be said of the step has been said before.
  */
 import type { OpText } from "../steps/pass-types.ts";
-import { isLastAttempt } from "./handler-end.ts";
 import { OpWriter } from "./op-text.ts";
 import type { PassOptions } from "./pass-options.ts";
 import { type BodyContext, type BodyEnd, runBody, startInTurn } from "./run-body.ts";
@@ -19,7 +18,7 @@ export function runWatched(
 ): void {
   const { watch } = options;
   if (watch === undefined) return runBody(record, context, onEnd);
-  watch.onBegun(record.identity.hash, lostOp(record, options, context.isExtended));
+  watch.onBegun(record.identity.hash, lostOp(record, options, context));
   runBody(record, context, (end) => {
     watch.onEnded(end.op);
     onEnd(end);
@@ -27,10 +26,10 @@ export function runWatched(
 }
 
 /** The op of a failed attempt, without the error. It repeats no arguments: they are on record, or come again. */
-function lostOp(record: StepRecord, { input, ports }: PassOptions, isExtended: boolean): OpText {
+function lostOp(record: StepRecord, { ports }: PassOptions, { isExtended, rules }: BodyContext): OpText {
   const { identity, call, ordinal, attempt } = record;
   const timing = { startedMs: ports.clock.nowMs(), durationMs: 0 };
   const writer = new OpWriter({ identity, call, args: undefined, ordinal });
-  const isFinal = isLastAttempt(record, input);
-  return writer.failed({ name: "", message: "" }, isFinal, isExtended ? { timing, attempt } : { timing });
+  const { final, ...retryAfter } = rules.ofLostBody(record);
+  return writer.failed({ name: "", message: "" }, final, isExtended ? { timing, attempt, ...retryAfter } : { timing });
 }

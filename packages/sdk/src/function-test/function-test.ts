@@ -184,6 +184,7 @@ async function play<Output>(
   const registry = createRegistry([{ client: recording(client, sent, memory), functions: [fn] }]);
   const strategy = createMainThreadStrategy(registry, {
     intercept: answers.intercept,
+    withoutJitter: true,
     ...(options.isolated ? { isolation: options.isolated } : {}),
   });
   const replay = options.replay === true;

@@ -8,10 +8,11 @@ import type { SchemaMap } from "../events/event-types.ts";
 import type { FailureEvent } from "../events/triggers.ts";
 import type { CompensationReport } from "../steps/errors.ts";
 import type { FunctionTypes } from "../steps/references.ts";
+import { type RetryIf, type RetryPolicy, readRetryIf } from "../steps/retry-policy.ts";
 import type { StepTools } from "../steps/step-types.ts";
 import type { AppClient } from "./app-client.ts";
 import { FunctionChecks } from "./function-checks.ts";
-import { type FunctionConfig, failureConfig, functionConfig, idOf, queueOf } from "./function-config.ts";
+import { type FunctionConfig, failureConfig, functionConfig, idOf, queueOf, retryPolicyOf } from "./function-config.ts";
 import type { FunctionOptions } from "./function-options.ts";
 import { type IsolatedHandler, isolatedHandlerOf } from "./isolate-option.ts";
 
@@ -76,6 +77,9 @@ export interface FunctionDefinition {
   readonly client: AppClient;
   readonly config: FunctionConfig;
   readonly failureConfig?: FunctionConfig;
+  /** When its steps and its handler are retried. */
+  readonly retryPolicy: RetryPolicy;
+  readonly retryIf?: RetryIf;
   /** The queue of both. */
   readonly queue: string;
   /** Of an isolated function it is in a module; see `load-isolated.ts`. */
@@ -97,7 +101,7 @@ export function defineFunction(
   const check: FunctionChecks = new FunctionChecks(idOf(options));
   checkHandler(check, options, handler);
   const config = functionConfig(appId, options);
-  const { isolate, onFailure } = options;
+  const { isolate, onFailure, retryIf } = options;
   const queue = queueOf(options);
   check.ensure(onFailure === undefined || typeof onFailure === "function", "`onFailure` must be a function.");
   const definition: FunctionDefinition = {
@@ -105,6 +109,8 @@ export function defineFunction(
     client,
     config,
     queue,
+    retryPolicy: retryPolicyOf(check, options),
+    ...(retryIf === undefined ? {} : { retryIf: readRetryIf(retryIf, (problem) => check.fail(`${problem}.`)) }),
     handler: (handler ?? notHere) as FunctionDefinition["handler"],
     ...(isolate === undefined ? {} : { isolate: isolatedHandlerOf(check, isolate) }),
     schemas: schemasOf(options.triggers),
@@ -121,6 +127,11 @@ export function defineFunction(
 function checkHandler(check: FunctionChecks, options: unknown, handler: unknown): void {
   const isIsolated = (options as Partial<FunctionOptions> | undefined)?.isolate !== undefined;
   if (isIsolated) {
+    const { retryIf } = options as Partial<FunctionOptions>;
+    check.ensure(
+      retryIf === undefined,
+      "`retryIf` cannot be handed to a thread; give it to the function that the module of `isolate` exports, made by createFunction().",
+    );
     const problem =
       "an isolated function has its handler in the module that `isolate` names; remove the second argument.";
     return check.ensure(handler === undefined, problem);

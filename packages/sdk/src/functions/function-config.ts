@@ -3,6 +3,7 @@ import { describeValue, messageOf } from "@holdfast/core";
 import { DEFAULT_QUEUE, queueNameProblem, WIRE_LIMITS } from "@holdfast/protocol";
 import { isStandardSchema } from "../events/event-types.ts";
 import { instantOf } from "../steps/points-in-time.ts";
+import { type RetryPolicy, readRetries } from "../steps/retry-policy.ts";
 import { cronProblem } from "./cron-text.ts";
 import { compact, DAY_MS, FunctionChecks, SECOND_MS } from "./function-checks.ts";
 import { DEFAULT_RETRIES, type FunctionOptions } from "./function-options.ts";
@@ -29,6 +30,7 @@ const KNOWN = [
   "name",
   "triggers",
   "retries",
+  "retryIf",
   "idempotency",
   "batchEvents",
   "rateLimit",
@@ -65,7 +67,7 @@ export function functionConfig(appId: string, options: FunctionOptions): Functio
     id: slug,
     name,
     triggers: triggersOf(check, options.triggers),
-    steps: stepsOf(slug, check.integer(options.retries ?? DEFAULT_RETRIES, "retries", 0, WIRE_LIMITS.maxRetries)),
+    steps: stepsOf(slug, retryPolicyOf(check, options).attempts ?? DEFAULT_RETRIES),
     ...compact({
       idempotency: optionalExpression(check, options.idempotency, "idempotency"),
       batchEvents: batchOf(check, options.batchEvents),
@@ -81,6 +83,11 @@ export function functionConfig(appId: string, options: FunctionOptions): Functio
       holdfast: oursOf(check, options),
     }),
   };
+}
+
+/** How the app retries its steps; the gateway learns of the attempts only. */
+export function retryPolicyOf(check: FunctionChecks, { retries }: Pick<FunctionOptions, "retries">): RetryPolicy {
+  return retries === undefined ? {} : readRetries(retries, (problem) => check.fail(`${problem}.`));
 }
 
 /** What only our gateway knows; undefined = nothing. */

@@ -1,6 +1,7 @@
 /** The options of `createFunction` as types; `function-config.ts` checks them. docs/functions.md explains each. */
 import type { DurationInput } from "@holdfast/core";
 import type { TriggerInput } from "../events/triggers.ts";
+import type { RetryIf, RetryOptions } from "../steps/retry-policy.ts";
 import type { IsolateOption } from "./isolate-option.ts";
 
 /** So many runs at once, of all or per value of the key. */
@@ -31,8 +32,10 @@ export interface FunctionOptions<Triggers = TriggerInput | readonly TriggerInput
   readonly name?: string;
   /** What starts it; `[]` for a function that is only invoked. */
   readonly triggers: Triggers;
-  /** How often a failed step or function is tried again, 0 to 20. Default 2, so 3 attempts in all. */
-  readonly retries?: number;
+  /** How often a failed step or function is tried again, 0 to 20, and when. Default 2, so 3 attempts in all. */
+  readonly retries?: number | RetryOptions;
+  /** Called with what a step or the handler threw: false = it has failed permanently. */
+  readonly retryIf?: RetryIf;
   /** Expression; runs with the same value within 24 hours start once. */
   readonly idempotency?: string;
   readonly batchEvents?: {

@@ -4,6 +4,7 @@
  * brings client and schemas along.
  */
 import { describeValue, HoldfastError, messageOf } from "@holdfast/core";
+import type { RetryPolicy } from "../steps/retry-policy.ts";
 import type { AppClient } from "./app-client.ts";
 import { definitionOf, type FunctionDefinition } from "./define-function.ts";
 import type { FunctionConfig } from "./function-config.ts";
@@ -14,6 +15,7 @@ import { type RegisteredFunction, schemaFor } from "./registry.ts";
 export interface IsolatedFunction extends IsolatedHandler {
   readonly appId: string;
   readonly config: FunctionConfig;
+  readonly retryPolicy: RetryPolicy;
   /** An event whose data a schema checks: only a function made by `createFunction` in the module can do that. */
   readonly schemaEvent?: string;
 }
@@ -23,11 +25,11 @@ export type ImportModule = (href: string) => Promise<Readonly<Record<string, unk
 /** Undefined when the function runs where it was defined. A handler of failures always does. */
 export function isolatedFunctionOf(fn: RegisteredFunction): IsolatedFunction | undefined {
   const { definition, isFailureHandler } = fn;
-  const { appId, config, isolate } = definition;
+  const { appId, config, isolate, retryPolicy } = definition;
   if (isolate === undefined || isFailureHandler) return undefined;
   const names = config.triggers.flatMap(({ event }) => (event === undefined ? [] : [event]));
   const schemaEvent = names.find((name) => schemaFor(fn, name) !== undefined);
-  return { ...isolate, appId, config, ...(schemaEvent === undefined ? {} : { schemaEvent }) };
+  return { ...isolate, appId, config, retryPolicy, ...(schemaEvent === undefined ? {} : { schemaEvent }) };
 }
 
 /**
@@ -39,7 +41,7 @@ export async function loadIsolated(
   client: AppClient,
   importModule: ImportModule = importHere,
 ): Promise<RegisteredFunction> {
-  const { appId, config } = fn;
+  const { appId, config, retryPolicy } = fn;
   const exported = exportOf(fn, await imported(fn, importModule));
   const registered = (definition: FunctionDefinition): RegisteredFunction => ({
     client: definition.client,
@@ -50,14 +52,14 @@ export async function loadIsolated(
   const own = definitionOf(exported);
   if (own === undefined) {
     const handler = plainHandler(fn, exported);
-    return registered({ appId, client, config, queue: "", handler, schemas: new Map() });
+    return registered({ appId, client, config, retryPolicy, queue: "", handler, schemas: new Map() });
   }
   if (own.isolate !== undefined) return invalid(fn, `its export \`${fn.exportName}\` is itself isolated`);
   if (own.appId !== appId || own.config.id !== config.id) {
     const problem = `its export \`${fn.exportName}\` is the function "${own.config.id}"; give both the same id and app`;
     return invalid(fn, problem);
   }
-  return registered({ ...own, config });
+  return registered({ ...own, config, retryPolicy });
 }
 
 function plainHandler(fn: IsolatedFunction, exported: unknown): FunctionDefinition["handler"] {

@@ -5,6 +5,7 @@
 import { describeValue, HoldfastError, messageOf, type PlainError } from "@holdfast/core";
 import { jsonNestsDeeperThan, WIRE_LIMITS } from "@holdfast/protocol";
 import type { IsolationMark } from "./isolated.ts";
+import type { RetryIf, RetryPolicy } from "./retry-policy.ts";
 import type { StepKind } from "./step-kinds.ts";
 
 /** A step's id, or its id and how it is called for people. */
@@ -32,8 +33,9 @@ export interface StepCall {
   /** Name of the reported op; default: the step's id. */
   readonly opName?: string;
   readonly opts?: Readonly<Record<string, unknown>>;
-  /** Fewer retries than the function's. */
-  readonly retries?: number;
+  /** What it says of its retries itself; what it does not say is the function's. */
+  readonly retries?: RetryPolicy;
+  readonly retryIf?: RetryIf;
   /** How long one attempt of the body may take. */
   readonly timeoutMs?: number;
   /** Undoes the step when the function has failed permanently. */

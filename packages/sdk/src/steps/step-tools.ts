@@ -8,6 +8,7 @@ import { eventList } from "../events/send-events.ts";
 import { fetchCall } from "./fetch-tool.ts";
 import { isolationMarkOf } from "./isolated.ts";
 import { durationMsOf, instantOf } from "./points-in-time.ts";
+import { readRetries, readRetryIf } from "./retry-policy.ts";
 import { guarded, invalidStep, jsonCopy, named, type StepCall, type StepId } from "./step-call.ts";
 import type { StepTools } from "./step-types.ts";
 import { eventCall, invokeCall, signalCall, type WaitToolsDeps } from "./wait-tools.ts";
@@ -103,7 +104,7 @@ function sendSignalCall(deps: StepToolsDeps, id: StepId, options: unknown): Step
   };
 }
 
-const RUN_OPTIONS: ReadonlySet<string> = new Set(["compensate", "retries", "timeout"]);
+const RUN_OPTIONS: ReadonlySet<string> = new Set(["compensate", "retries", "retryIf", "timeout"]);
 
 /**
  * Whether the third argument is options: a function is no JSON, so an object that has one is never meant for the body;
@@ -148,18 +149,20 @@ function runCall(id: StepId, body: unknown, rest: readonly unknown[]): StepCall 
 interface RunOptionsInput {
   readonly compensate?: unknown;
   readonly retries?: unknown;
+  readonly retryIf?: unknown;
   readonly timeout?: unknown;
 }
 
-function runOptions(id: StepId, { compensate, retries, timeout }: RunOptionsInput): Partial<StepCall> {
+function runOptions(id: StepId, { compensate, retries, retryIf, timeout }: RunOptionsInput): Partial<StepCall> {
+  const fail = (problem: string): never => {
+    throw invalidStep(id, problem);
+  };
   if (compensate !== undefined && typeof compensate !== "function") {
     throw invalidStep(id, "`compensate` must be a function");
   }
-  if (retries !== undefined && !(Number.isSafeInteger(retries) && (retries as number) >= 0)) {
-    throw invalidStep(id, "`retries` must be an integer ≥ 0");
-  }
   return {
-    ...(retries === undefined ? {} : { retries: retries as number }),
+    ...(retries === undefined ? {} : { retries: readRetries(retries, fail) }),
+    ...(retryIf === undefined ? {} : { retryIf: readRetryIf(retryIf, fail) }),
     ...(timeout === undefined ? {} : { timeoutMs: timeoutMsOf(id, timeout) }),
     ...(compensate === undefined
       ? {}

@@ -4,6 +4,7 @@ import type { EventOfTrigger } from "../events/triggers.ts";
 import type { FetchTarget, StepFetchInit } from "./fetch-tool.ts";
 import type { DurationLike, InstantLike } from "./points-in-time.ts";
 import type { DataOf, InvokeTarget, OutputOf } from "./references.ts";
+import type { RetryIf, RetryOptions } from "./retry-policy.ts";
 import type { StepId } from "./step-call.ts";
 import type { StepResult } from "./step-result.ts";
 
@@ -16,8 +17,13 @@ export interface StepRunOptions<Result = unknown> {
    * failed with, in the reverse order in which steps finished, as a durable step with its own retries.
    */
   readonly compensate?: (result: StepResult<Awaited<Result>>, error: Error) => unknown;
-  /** How often this step is tried again; at most as often as the function's `retries` say, which is the default. */
-  readonly retries?: number;
+  /**
+   * How often this step is tried again, and when; what is left out is as the function's `retries` say. Never more often
+   * than these.
+   */
+  readonly retries?: number | RetryOptions;
+  /** Called with what the body threw: false = it has failed permanently. In place of the function's. */
+  readonly retryIf?: RetryIf;
   /**
    * How long one attempt may take, from the start of the body. Then the attempt fails with a `StepTimeoutError`, which is
    * retried as any failure; `stepSignal()` of the body fires, and what the body still comes to is not used. At least 1 ms;

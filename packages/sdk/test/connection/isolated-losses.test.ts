@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createMainThreadStrategy } from "../../src/execution/main-thread.ts";
 import type { HandlerContext } from "../../src/functions/define-function.ts";
 import { createRegistry } from "../../src/functions/registry.ts";
+import type { RetryOptions } from "../../src/steps/retry-policy.ts";
 import { client } from "../execution/support.ts";
 import { done, manualStrategy, type Opened, openTest, requestFor } from "./harness.ts";
 import { type PoolStandIn, poolStandIn } from "./pool-stand-in.ts";
@@ -28,8 +29,15 @@ interface Running {
 }
 
 /** A run of this handler in the one thread of a pool. */
-async function run(handler: (context: HandlerContext<unknown>) => unknown, retries = 2): Promise<Running> {
-  const fn = client.createFunction({ id: "lost", triggers: [], retries }, handler as never);
+async function run(
+  handler: (context: HandlerContext<unknown>) => unknown,
+  retries = 2,
+  delays: RetryOptions = {},
+): Promise<Running> {
+  const fn = client.createFunction(
+    { id: "lost", triggers: [], retries: { attempts: retries, ...delays } },
+    handler as never,
+  );
   const registry = createRegistry([{ client, functions: [fn] }]);
   const pool = poolStandIn(1, (watch) => createMainThreadStrategy(registry, { watch }));
   const apps = [{ appName: client.id, functions: encodeJsonBytes([]) }];
@@ -67,12 +75,26 @@ describe("A pool thread that is lost", () => {
     const response = await reply();
     expect(response).toMatchObject({ status: "NOT_COMPLETED", noRetry: false });
     const message = expect.stringMatching(
-      /^Step "second" \(attempt 0\) of function "app-lost", run .*: the thread was lost\.$/,
+      /^Step "second" \(attempt 1\) of function "app-lost", run .*: the thread was lost\.$/,
     );
     expect(opsOf(response)).toMatchObject([
       { op: "StepError", displayName: "second", error: { code: "ISOLATE_THREAD_LOST", message } },
     ]);
     expect(checkpointed()).toMatchObject([{ op: "StepRun", displayName: "first", data: "kept" }]);
+    await opened.connection.close();
+  });
+
+  it("is retried by the delays of its function, which the op had before the body began", async () => {
+    let begun = false;
+    const handler = ({ step }: HandlerContext<unknown>): Promise<unknown> =>
+      step.run("only", () => {
+        begun = true;
+        return never();
+      });
+    const { pool, opened, reply } = await run(handler, 2, { base: 700, jitter: 0 });
+    await until(() => begun, "the body");
+    pool.kill(0);
+    expect(opsOf(await reply())).toMatchObject([{ op: "StepError", attempt: 0, retryAfter: "0.700" }]);
     await opened.connection.close();
   });
 

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { lostTurnReply, type TurnSteps } from "../../src/connection/machines/lost-turn.ts";
 
 const ERROR = plainError("ISOLATE_BUDGET", "It took too long.");
-const OF_STEP = 'Step "parse" (attempt 1) of function "shop-order", run R: it took too long.';
+const OF_STEP = 'Step "parse" (attempt 2) of function "shop-order", run R: it took too long.';
 const OF_HANDLER = 'The handler of function "shop-order", run R: it took too long.';
 const failure = (op: string): string =>
   `{"id":"hash","op":"${op}","displayName":"parse","error":{"name":"","message":""},"data":${op === "StepFailed" ? '{"__serialized":true,"name":"","message":"","stack":""}' : "null"},"timing":{"a":1000000000,"b":0},"attempt":1}`;

@@ -14,6 +14,11 @@ declare function reserve(cart: string): Promise<{ id: string }>;
 declare function release(id: string): Promise<void>;
 declare function pay(card: string, options: { signal: AbortSignal }): Promise<void>;
 declare function lookUp(question: string): Promise<string[]>;
+declare class HttpError extends Error {
+  readonly status: number;
+}
+declare function print(order: string): Promise<string>;
+declare function sendTo(address: string, pdf: string): Promise<void>;
 declare function write(facts: readonly string[]): Promise<string>;
 
 // The examples of docs/functions.md, each as it stands there.
@@ -103,6 +108,19 @@ const answer = app.createFunction(
   },
 );
 
+const invoice = app.createFunction(
+  {
+    id: "invoice",
+    triggers: { event: "shop/paid" },
+    retries: { attempts: 6, base: "2s", factor: 3, max: "10m", jitter: 0.2 },
+    retryIf: (error) => !(error instanceof HttpError && error.status < 500),
+  },
+  async ({ event, step }) => {
+    const pdf = await step.run("print", () => print(event.data.order));
+    await step.run("send", () => sendTo(event.data.address, pdf), { retries: { attempts: 2, base: "1m" } });
+  },
+);
+
 test("the guide contains exactly these examples", () => {
   const guide = readFileSync(new URL("../../../../docs/functions.md", import.meta.url), "utf8");
   const source = readFileSync(new URL(import.meta.url), "utf8");
@@ -120,6 +138,7 @@ test("the examples of the guide register this configuration", () => {
     ingest,
     checkout,
     answer,
+    invoice,
   ] as readonly HoldfastFunction[];
   const configs = functions.map((fn) => definitionOf(fn)?.config);
   expect(configs).toMatchObject([
@@ -130,5 +149,6 @@ test("the examples of the guide register this configuration", () => {
     { batchEvents: { maxSize: 100, timeout: "5s" } },
     { idempotency: "event.data.cart", timeouts: { start: "10m", finish: "2h" }, cancel: [{ if: expect.any(String) }] },
     { holdfast: { deadline: "1m30s" } },
+    { steps: { step: { retries: { attempts: 6 } } } },
   ]);
 });

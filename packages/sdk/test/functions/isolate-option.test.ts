@@ -140,6 +140,21 @@ describe("The module of an isolated function", () => {
     await expect(load(wrong)).rejects.toThrow(coded("ISOLATE_MODULE_INVALID", /is the function "app-other"/));
   });
 
+  test("its retries are those of the function that names it; `retryIf` is the module's", async () => {
+    const there = new Holdfast({ id: "app", isDev: true, logger: silent }, {});
+    const retryIf = (): boolean => false;
+    const own = there.createFunction({ id: "own", triggers: [], retries: 7, retryIf }, () => 1);
+    Object.assign(globalThis, { [Symbol.for("holdfast.test.retried")]: own });
+    const isolate = { module: new URL("./isolated/retried.mjs", import.meta.url), export: "retried" };
+    const retries = { attempts: 4, base: "5s", max: "1h" };
+    const { definition } = await load(client.createFunction({ id: "own", triggers: [], retries, isolate }));
+    expect(definition).toMatchObject({ retryPolicy: { attempts: 4, baseMs: 5_000, maxMs: 3_600_000 }, retryIf });
+    const plain = await load(
+      client.createFunction({ id: "a", triggers: [], retries, isolate: { module, export: "report" } }),
+    );
+    expect(plain.definition.retryPolicy).toEqual(definition.retryPolicy);
+  });
+
   test("FunctionTest runs the handler of the module in this thread", async () => {
     const event = { name: "app/x", data: { text: "tested" } };
     const { output } = await new FunctionTest(isolated("report"), { event }).run();

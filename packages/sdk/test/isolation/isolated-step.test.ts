@@ -124,7 +124,7 @@ describe("Isolated steps", () => {
     const { ops } = await running.ended();
     const failed = ops.find(({ op }) => op === "StepError");
     expect(failed?.error).toMatchObject({ code: "ISOLATE_BUDGET" });
-    expect(failed?.error?.message).toMatch(/^Step "spin" \(attempt 0\) of function "app-go", run run: /);
+    expect(failed?.error?.message).toMatch(/^Step "spin" \(attempt 1\) of function "app-go", run run: /);
     expect(ops.filter(({ op }) => op === "StepRun").map(({ data }) => data)).toMatchObject([{ sum: 3 }]);
     expect(running.connection.debugState().isolation).toMatchObject({ overruns: 1 });
   });

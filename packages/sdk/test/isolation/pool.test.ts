@@ -138,7 +138,7 @@ test("a body that does not end within its budget is ended, and its thread replac
   const next = test.run(code.url, "one");
   const failure = failureOf(await spin);
   expect(failure.code).toBe("ISOLATE_BUDGET");
-  expect(failure.message).toMatch(/^Step "spin" \(attempt 0\) of function "app-fn", run run-1: .* its budget is 50 ms/);
+  expect(failure.message).toMatch(/^Step "spin" \(attempt 1\) of function "app-fn", run run-1: .* its budget is 50 ms/);
   expect(resultOf(await next)).toBe(1);
   expect(test.pool.debugState()).toMatchObject({ threads: 1, overruns: 1, crashes: 0 });
 });

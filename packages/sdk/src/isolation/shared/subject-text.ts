@@ -8,7 +8,7 @@ export interface NamedSubject {
 function describeSubject(subject: NamedSubject | null): string {
   if (subject === null) return "Loading isolated code";
   const { functionSlug, runId, step } = subject;
-  const what = step === undefined ? "The handler" : `Step "${step.id}" (attempt ${step.attempt})`;
+  const what = step === undefined ? "The handler" : `Step "${step.id}" (attempt ${step.attempt + 1})`;
   return `${what} of function "${functionSlug}", run ${runId}`;
 }
 

@@ -1,0 +1,112 @@
+/**
+ * Whether an attempt that failed was the last one, and when the next one is due: by what was thrown, by `retries` and
+ * `retryIf` of step and function, by how many attempts the gateway grants. One for each pass.
+ */
+import { type BackoffPolicy, describeValue, logTo, messageOf } from "@holdfast/core";
+import { reviveError } from "../steps/errors.ts";
+import { backoffOf, nextDelayMs, type RetryIf, type RetryPolicy, retryAfterText } from "../steps/retry-policy.ts";
+import type { StepCall } from "../steps/step-call.ts";
+import type { PassOptions } from "./pass-options.ts";
+import type { StepRecord } from "./step-record.ts";
+import type { Thrown } from "./thrown.ts";
+
+/** What follows from a failed attempt. Without `retryAfter` the gateway chooses when it is tried again. */
+export interface AfterFailure {
+  readonly final: boolean;
+  readonly retryAfter?: string;
+}
+
+/** What was thrown, as it was thrown where that is known. */
+export interface Failure {
+  readonly thrown: Thrown;
+  readonly raw?: unknown;
+}
+
+const FINAL: AfterFailure = { final: true };
+
+export class RetryRules {
+  readonly #options: PassOptions;
+  readonly #policy: RetryPolicy | undefined;
+  readonly #retryIf: RetryIf | undefined;
+  /** Delays exactly as they are, which only our gateway understands. */
+  readonly #isExact: boolean;
+
+  constructor(options: PassOptions) {
+    const { definition, isFailureHandler } = options.fn;
+    this.#options = options;
+    this.#policy = isFailureHandler ? undefined : definition.retryPolicy;
+    this.#retryIf = isFailureHandler ? undefined : definition.retryIf;
+    this.#isExact = options.input.extended !== undefined;
+  }
+
+  /** The body of a step has thrown, or took too long. */
+  ofStep({ identity, call, attempt }: StepRecord, failure: Failure): AfterFailure {
+    if (failure.thrown.isFinal || this.#isLast(attempt, call.retries?.attempts)) return FINAL;
+    if (!this.#mayRetry(call.retryIf ?? this.#retryIf, failure, `Step "${identity.fullId}"`)) return FINAL;
+    return this.#again(failure.thrown.retryAfter, identity.hash, attempt, call.retries);
+  }
+
+  /** The thread that ran the body is gone, and with it what the body would have thrown. */
+  ofLostBody({ identity, call, attempt }: StepRecord): AfterFailure {
+    if (this.#isLast(attempt, call.retries?.attempts)) return FINAL;
+    return this.#again(undefined, identity.hash, attempt, call.retries);
+  }
+
+  /** The handler has thrown, or the pass cannot go on. */
+  ofHandler(failure: Failure): AfterFailure {
+    const { thrown } = failure;
+    const { attempt } = this.#options.input;
+    if (this.#isLast(attempt, undefined) || thrown.isStepError || thrown.isFinal) return FINAL;
+    if (!this.#mayRetry(this.#retryIf, failure, "The handler")) return FINAL;
+    return this.#again(thrown.retryAfter, "", attempt, undefined);
+  }
+
+  /** A call that the gateway makes, and repeats by itself, says when. */
+  forGateway(hash: string, call: StepCall): StepCall {
+    const backoff = call.kind === "fetch" && this.#isExact ? backoffOf(undefined, this.#policy) : undefined;
+    if (backoff === undefined) return call;
+    const attempts = Math.max(0, (this.#options.input.maxAttempts ?? 1) - 1);
+    const retryAfter = Array.from({ length: attempts }, (_, attempt) => this.#delayText(backoff, hash, attempt));
+    return { ...call, opts: { ...call.opts, retryAfter } };
+  }
+
+  #isLast(attempt: number, retries: number | undefined): boolean {
+    const own = retries === undefined ? Number.POSITIVE_INFINITY : retries + 1;
+    return attempt + 1 >= Math.min(own, this.#options.input.maxAttempts ?? own);
+  }
+
+  #again(wanted: string | undefined, step: string, attempt: number, policy: RetryPolicy | undefined): AfterFailure {
+    if (wanted !== undefined) return { final: false, retryAfter: wanted };
+    const backoff = backoffOf(policy, this.#policy);
+    if (backoff === undefined) return { final: false };
+    return { final: false, retryAfter: this.#delayText(backoff, step, attempt) };
+  }
+
+  #delayText(backoff: BackoffPolicy, step: string, attempt: number): string {
+    const { request, ports } = this.#options;
+    const delays = ports.withoutJitter === true ? { ...backoff, jitter: 0 } : backoff;
+    return retryAfterText(nextDelayMs(delays, { runId: request.runId, step, attempt }), this.#isExact);
+  }
+
+  /** A `retryIf` that does not answer decides nothing: another attempt does less harm than none. */
+  #mayRetry(retryIf: RetryIf | undefined, { thrown, raw }: Failure, who: string): boolean {
+    if (retryIf === undefined) return true;
+    let problem: string;
+    try {
+      const answer: unknown = retryIf(raw instanceof Error ? raw : reviveError(thrown.error));
+      if (typeof answer === "boolean") return answer;
+      if (isThenable(answer)) answer.then(undefined, () => {});
+      problem = `returned ${describeValue(answer)} where true or false is expected`;
+    } catch (cause) {
+      problem = `threw: ${messageOf(cause)}`;
+    }
+    const { fn, request } = this.#options;
+    const message = `${who} of function "${request.functionSlug}" (run ${request.runId}) failed and its retryIf ${problem}. It is retried.`;
+    logTo(fn.client.options.logger, { level: "warn", message });
+    return true;
+  }
+}
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return typeof value === "object" && value !== null && typeof (value as { then?: unknown }).then === "function";
+}
