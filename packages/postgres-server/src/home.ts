@@ -2,7 +2,8 @@
  * Owns where a server's files are: the data directory, its owner, and how Postgres programs reach it when they run
  * as another user.
  */
-import { chmod, mkdir, mkdtemp, open, realpath, stat, writeFile } from "node:fs/promises";
+import { randomBytes } from "node:crypto";
+import { chmod, mkdir, open, realpath, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { HoldfastError } from "@holdfast/core";
@@ -22,7 +23,7 @@ export interface Home {
   readonly byDescriptor: boolean;
 }
 
-const clusterOf = (dataDir: string): string => join(dataDir, "postgres");
+export const clusterOf = (dataDir: string): string => join(dataDir, "postgres");
 
 /** Makes the data directory if it is not there. */
 export async function openHome(given: string): Promise<Home> {
@@ -66,10 +67,16 @@ async function makeOne(dir: string): Promise<"made" | "there" | "no-parent"> {
   }
 }
 
-/** A fresh temporary home. */
-export async function openTemporaryHome(): Promise<Home> {
+/** Where a temporary home can be made: nothing has this name. */
+export async function temporaryDataDir(): Promise<string> {
   const parent = tmpdir();
-  const dataDir = await usable(parent, async () => mkdtemp(join(await realpath(parent), "holdfast-pg-")));
+  const name = `holdfast-pg-${randomBytes(8).toString("hex")}`;
+  return join(await usable(parent, () => realpath(parent)), name);
+}
+
+/** Makes the directory that `temporaryDataDir` has named. */
+export async function makeTemporaryHome(dataDir: string): Promise<Home> {
+  await usable(dirname(dataDir), () => mkdir(dataDir, { mode: 0o700 }));
   return homeIn(dataDir);
 }
 

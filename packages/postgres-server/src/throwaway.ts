@@ -1,6 +1,10 @@
+/**
+ * The home of a throwaway server: removed with the server, and when its owner dies by the janitor of `supervisor.ts`, which
+ * is there before the directory.
+ */
 import { readdir, rm } from "node:fs/promises";
 import { HoldfastError } from "@holdfast/core";
-import { type Home, openHome, openTemporaryHome, usable } from "./home.ts";
+import { clusterOf, type Home, makeTemporaryHome, openHome, temporaryDataDir, usable } from "./home.ts";
 import { type Janitor, spawnJanitor } from "./supervisor.ts";
 
 /** A home that is removed with its server, also when the owner is killed. */
@@ -10,9 +14,26 @@ export interface ThrowawayHome {
 }
 
 export async function openThrowawayHome(dataDir: string | undefined): Promise<ThrowawayHome> {
-  if (dataDir !== undefined) await refuseUsed(dataDir);
-  const home = dataDir === undefined ? await openTemporaryHome() : await openHome(dataDir);
-  const janitor: Janitor = spawnJanitor(home.cluster, home.dataDir);
+  if (dataDir === undefined) return openTemporaryHome();
+  await refuseUsed(dataDir);
+  const home = await openHome(dataDir);
+  return throwaway(home, spawnJanitor(home.cluster, home.dataDir));
+}
+
+/** The janitor comes first: an owner that is killed as soon as the directory is there has someone to remove it. */
+async function openTemporaryHome(): Promise<ThrowawayHome> {
+  const dataDir = await temporaryDataDir();
+  const janitor = spawnJanitor(clusterOf(dataDir), dataDir);
+  try {
+    return throwaway(await makeTemporaryHome(dataDir), janitor);
+  } catch (error) {
+    await rm(dataDir, { recursive: true, force: true });
+    await janitor.dismiss();
+    throw error;
+  }
+}
+
+function throwaway(home: Home, janitor: Janitor): ThrowawayHome {
   return {
     home,
     async remove() {

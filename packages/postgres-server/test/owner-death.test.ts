@@ -1,8 +1,10 @@
+import { existsSync, readdirSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { setImmediate } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { signalProcess } from "../src/processes.ts";
-import { eventually, exists, isGone, killed, query, scratch, serve, startOwner } from "./support.ts";
+import { eventually, exists, isGone, killed, query, scratch, serve, spawnOwner, startOwner } from "./support.ts";
 
 describe("A server whose owner is killed with -9", () => {
   test("a throwaway server ends and its directory is removed when its owner is killed", async () => {
@@ -19,6 +21,20 @@ describe("A server whose owner is killed with -9", () => {
     expect(await eventually(() => isGone(owner.pid))).toBe(true);
     await killed(owner);
     expect(await eventually(async () => !(await exists(owner.dataDir)))).toBe(true);
+  });
+
+  test.each([
+    ["its directory is made", () => true],
+    ["its cluster is made", (dir: string) => existsSync(join(dir, "postgres"))],
+    ["it begins", (dir: string) => existsSync(join(dir, "postgres", "postmaster.pid"))],
+  ])("a throwaway server whose owner is killed as soon as %s leaves nothing behind", async (_when, isNow) => {
+    const parent = await scratch(0o777);
+    const owner = spawnOwner({ keep: false }, { env: { TMPDIR: parent } });
+    const made = () => readdirSync(parent).filter((name) => name.startsWith("holdfast-pg-"));
+    // Timers come too late to see the first moments.
+    while (!made().some((name) => isNow(join(parent, name)))) await setImmediate();
+    await killed({ process: owner });
+    expect(await eventually(async () => made().length === 0)).toBe(true);
   });
 
   test("a kept server shuts down as for stop() when its owner is killed", async () => {

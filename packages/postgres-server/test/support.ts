@@ -4,6 +4,7 @@ import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import type { Readable } from "node:stream";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import postgres from "postgres";
 import { onTestFinished } from "vitest";
@@ -62,22 +63,32 @@ export interface Owned {
 
 /** Starts a server in another process, optionally as another user. */
 export async function startOwner(options: PostgresOptions, uid?: number): Promise<Owned> {
+  const child = spawnOwner(options, { uid });
+  for await (const line of createInterface({ input: child.stdout })) return { process: child, ...JSON.parse(line) };
+  throw new Error("The owner ended without a word.");
+}
+
+/** A process that starts a server; it may be killed before it has one. */
+export function spawnOwner(
+  options: PostgresOptions,
+  { uid, env }: { uid?: number | undefined; env?: NodeJS.ProcessEnv } = {},
+): ChildProcess & { readonly stdout: Readable } {
   const tsx = pathToFileURL(createRequire(import.meta.url).resolve("tsx")).href;
   const script = fileURLToPath(new URL("./fixtures/owner.ts", import.meta.url));
   const args = ["--import", tsx, script, JSON.stringify({ durable: false, ...options })];
   const child = spawn(process.execPath, uid === undefined ? args : [...args, String(uid)], {
     stdio: ["pipe", "pipe", "inherit"],
+    env: { ...process.env, ...env },
   });
   const ended = new Promise<void>((resolve) => child.once("close", () => resolve()));
   onTestFinished(async () => {
     child.kill("SIGKILL");
     await ended;
   });
-  for await (const line of createInterface({ input: child.stdout })) return { process: child, ...JSON.parse(line) };
-  throw new Error("The owner ended without a word.");
+  return child;
 }
 
-export function killed(owner: Owned): Promise<void> {
+export function killed(owner: Pick<Owned, "process">): Promise<void> {
   return new Promise((resolve) => {
     owner.process.once("exit", () => resolve());
     owner.process.kill("SIGKILL");
