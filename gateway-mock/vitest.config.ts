@@ -13,6 +13,7 @@ export const kinds: Kinds = {
     "test/store-postgres/backlog-of-lanes.test.ts",
   ],
   globalSetup: "test/global-setup.ts",
+  setupFiles: ["test/check-answers.ts"],
 };
 
 export default defineConfig(testsByKind(kinds));

@@ -19,11 +19,14 @@ import {
   START_PATH,
   WIRE_LIMITS,
 } from "@holdfast/protocol";
+import Type from "typebox";
 import { GATEWAY_LIMITS } from "../config/config.ts";
 import { type Dispatcher, settledOps } from "../dispatch/index.ts";
 import { binaryAnswer, type DirectRequest, type DirectRoute, errorAnswer, jsonAnswer } from "./direct-route.ts";
 import type { Bearer } from "./keys.ts";
 import type { HttpParts } from "./parts.ts";
+
+const BinarySchema = Type.String({ format: "binary", description: "A message of the connect protocol." });
 
 /** What workers call: start, flush, and checkpoints of the plain protocol. */
 export function connectRoutes(parts: HttpParts): DirectRoute[] {
@@ -32,6 +35,13 @@ export function connectRoutes(parts: HttpParts): DirectRoute[] {
 
 function startRoute(parts: HttpParts): DirectRoute {
   return {
+    description: {
+      operationId: "startConnection",
+      summary: "Answers a worker with the address of the socket and a session token for it.",
+      tag: "worker protocol",
+      body: { contentType: "application/octet-stream", schema: BinarySchema },
+      answers: { 200: { contentType: "application/octet-stream", schema: BinarySchema } },
+    },
     path: START_PATH,
     maxBodyBytes: WIRE_LIMITS.maxStartBodyBytes,
     answer: async (request) => {
@@ -44,6 +54,13 @@ function startRoute(parts: HttpParts): DirectRoute {
 
 function flushRoute({ dispatcher }: HttpParts): DirectRoute {
   return {
+    description: {
+      operationId: "flushReply",
+      summary: "Takes a worker's reply that its socket could not carry.",
+      tag: "worker protocol",
+      body: { contentType: "application/octet-stream", schema: BinarySchema },
+      answers: { 200: { contentType: "application/octet-stream", schema: BinarySchema } },
+    },
     path: FLUSH_PATH,
     maxBodyBytes: WIRE_LIMITS.maxFlushBodyBytes,
     answer: async (request) => {
@@ -57,6 +74,15 @@ function flushRoute({ dispatcher }: HttpParts): DirectRoute {
 
 function checkpointRoute({ dispatcher }: HttpParts): DirectRoute {
   return {
+    description: {
+      operationId: "checkpointRun",
+      summary: "Takes finished steps of a run while its pass goes on.",
+      tag: "worker protocol",
+      params: { runId: "The run's id." },
+      body: { contentType: "application/json", schema: Type.Object({}, { additionalProperties: true }) },
+      answers: { 200: null },
+      failures: { 409: "Another worker has the work." },
+    },
     path: "/v1/checkpoint/:runId/async",
     maxBodyBytes: GATEWAY_LIMITS.maxCheckpointBodyBytes,
     answer: async (request) => {

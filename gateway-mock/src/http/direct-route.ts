@@ -4,6 +4,7 @@
  */
 import { errorBody, type Status } from "./errors.ts";
 import type { Admitted } from "./guard.ts";
+import type { RouteDescription } from "./openapi/describe-route.ts";
 
 /** A request whose caller was admitted. */
 export interface DirectRequest extends Admitted {
@@ -27,6 +28,7 @@ export interface DirectAnswer {
 
 /** A `POST` route. */
 export interface DirectRoute {
+  readonly description: RouteDescription;
   /** As the router writes it; at most one parameter. */
   readonly path: string;
   readonly maxBodyBytes: number;

@@ -7,6 +7,7 @@ import { limitBody } from "./bodies.ts";
 import { connectRoutes } from "./connect-api.ts";
 import type { DirectRequest, DirectRoute } from "./direct-route.ts";
 import { eventsRoute } from "./events-api.ts";
+import { describe } from "./openapi/describe-route.ts";
 import type { HttpParts } from "./parts.ts";
 
 export function directRoutes(parts: HttpParts): DirectRoute[] {
@@ -16,7 +17,7 @@ export function directRoutes(parts: HttpParts): DirectRoute[] {
 /** The same routes behind the router's guard. */
 export function addDirectRoutes(app: Hono, routes: readonly DirectRoute[]): void {
   for (const route of routes) {
-    app.post(route.path, limitBody(route.maxBodyBytes), async (c) => {
+    app.post(route.path, describe(route.description), limitBody(route.maxBodyBytes), async (c) => {
       const { status, contentType, body } = await route.answer(requestOf(c));
       const headers = contentType === null ? {} : { "Content-Type": contentType };
       return body === null ? c.body(null, status, headers) : c.body(body, status, headers);

@@ -2,17 +2,59 @@
 import { HoldfastError } from "@holdfast/core";
 import { readLargeJson, SMALL_BYTES } from "@holdfast/engine";
 import { isRecord, parseJsonBytes, WIRE_LIMITS } from "@holdfast/protocol";
+import Type from "typebox";
 import { GATEWAY_LIMITS } from "../config/config.ts";
 import { type IdSeed, INTERNAL_FIELD, type RawEvent } from "../dispatch/index.ts";
 import { type DirectRoute, jsonAnswer } from "./direct-route.ts";
 import { refusedEventsBody } from "./errors.ts";
+import type { RouteDescription } from "./openapi/describe-route.ts";
+import { ErrorSchema, Json } from "./openapi/schemas.ts";
 import type { HttpParts } from "./parts.ts";
 
 const SEED_HEADER = "x-inngest-event-id-seed";
 
+const OutgoingEventSchema = Type.Object(
+  {
+    name: Type.String({ description: "Must not begin with `inngest/` or `holdfast/`." }),
+    data: Type.Optional(Type.Object({}, { additionalProperties: true })),
+    id: Type.Optional(Type.String({ description: "The same id again within 24 hours makes nothing new." })),
+    ts: Type.Optional(Type.Integer({ description: "Milliseconds since 1970; ahead of now: its runs start then." })),
+    user: Type.Optional(Json),
+    v: Type.Optional(Type.String()),
+    meta: Type.Optional(Json),
+  },
+  { title: "OutgoingEvent" },
+);
+
+const RefusedSchema = Type.Object(
+  { ...ErrorSchema.properties, ids: Type.Array(Type.String(), { maxItems: 0 }) },
+  { title: "RefusedEvents" },
+);
+
+const SEND_EVENTS: RouteDescription = {
+  failure: RefusedSchema,
+  operationId: "sendEvents",
+  summary: "Sends one event or several, and starts the runs that they trigger.",
+  description:
+    "All events are stored, or none. The header `x-inngest-event-id-seed` names the request: sent again with the same one, it counts once.",
+  tag: "events",
+  params: { key: "The event key; without keys anything." },
+  body: {
+    contentType: "application/json",
+    schema: Type.Union([OutgoingEventSchema, Type.Array(OutgoingEventSchema)]),
+  },
+  answers: {
+    200: Type.Object({
+      ids: Type.Array(Type.String(), { description: "In the order of the events." }),
+      status: Type.Integer(),
+    }),
+  },
+};
+
 /** Event intake: one event or an array of them. The body says how it went, as the tools in use expect. */
 export function eventsRoute({ dispatcher }: Pick<HttpParts, "dispatcher">): DirectRoute {
   return {
+    description: SEND_EVENTS,
     path: "/e/:key",
     maxBodyBytes: GATEWAY_LIMITS.maxEventBodyBytes,
     answer: async (request) => {

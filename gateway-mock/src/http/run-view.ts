@@ -12,10 +12,11 @@ import {
 } from "@holdfast/engine";
 import { environmentOf, plainName, type RunDetail, type RunHead, type StoredLogRow } from "@holdfast/store";
 
+import { isoTime, isoTimeOrNull } from "./iso-time.ts";
 import { storedJson } from "./json-answer.ts";
 import { shownEnvironment } from "./keys.ts";
 
-/** A run in lists. Times are milliseconds since the epoch. */
+/** A run in lists. Times are ISO 8601 (`...At`), and milliseconds since the epoch (`...Ms`). */
 export interface RunView {
   readonly id: string;
   readonly functionId: string;
@@ -27,6 +28,9 @@ export interface RunView {
   readonly eventName: string;
   readonly output: unknown;
   readonly error: unknown;
+  readonly createdAt: string;
+  readonly startedAt: string | null;
+  readonly endedAt: string | null;
   readonly createdMs: number;
   readonly startedMs: number | null;
   readonly endedMs: number | null;
@@ -66,6 +70,9 @@ export function runView(head: RunHead): RunView {
     eventName,
     output: parse(head.outputJson),
     error: parse(head.errorJson),
+    createdAt: isoTime(createdMs),
+    startedAt: isoTimeOrNull(startedMs),
+    endedAt: isoTimeOrNull(endedMs),
     createdMs,
     startedMs,
     endedMs,
@@ -82,8 +89,9 @@ export function runDetailView(detail: RunDetail, withLog: boolean): object {
     maxAttempts: start?.meta.maxAttempts ?? null,
     parent: start?.meta.parent ?? null,
     deadlineMs: detail.head.deadlineMs,
+    deadlineAt: isoTimeOrNull(detail.head.deadlineMs),
     compensating: detail.log.some((row) => row.kind === "STEP_COMPLETED" && row.key === FAILURE_KEY),
-    steps: stepViews(detail.log),
+    steps: stepViews(detail.log).map(withIsoTimes),
     defers: deferViews(detail),
     stalls: stallViews(detail.log),
     leasesLost: detail.log.filter((row) => row.kind === "LEASE_LOST").length,
@@ -130,6 +138,18 @@ function stallViews(log: readonly StoredLogRow[]): StallView[] {
 function logView(row: StoredLogRow): object {
   const { seq, atMs, kind, key, attempt, iteration, dataJson } = row;
   return { seq, atMs, kind, key, attempt, iteration, data: storedJson(dataJson) };
+}
+
+/** A step in the API: also with times as people write them. */
+function withIsoTimes(step: StepView): object {
+  const { startedMs, openedMs, dueMs, endedMs } = step;
+  return {
+    ...step,
+    startedAt: isoTimeOrNull(startedMs),
+    openedAt: isoTimeOrNull(openedMs),
+    dueAt: isoTimeOrNull(dueMs),
+    endedAt: isoTimeOrNull(endedMs),
+  };
 }
 
 type Draft = { -readonly [K in keyof StepView]: StepView[K] } & {

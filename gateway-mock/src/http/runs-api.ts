@@ -1,18 +1,12 @@
-/** Routes that list, show and cancel runs, retry their compensations, and show events. */
+/** Routes that list, show and cancel runs, and retry their compensations. */
 import { HoldfastError } from "@holdfast/core";
-import {
-  environmentOf,
-  plainName,
-  qualify,
-  RUN_STATUSES,
-  type RunDetail,
-  type RunFilter,
-  type RunStatus,
-} from "@holdfast/store";
+import { qualify, RUN_STATUSES, type RunDetail, type RunFilter, type RunStatus } from "@holdfast/store";
 import type { Context, Hono } from "hono";
+import Type from "typebox";
 
-import { notFound } from "./errors.ts";
-import { answerJson, storedJson } from "./json-answer.ts";
+import { answerJson } from "./json-answer.ts";
+import { describe } from "./openapi/describe-route.ts";
+import { orNull, RunDetailSchema, RunSchema, RunStatusSchema } from "./openapi/schemas.ts";
 import type { HttpParts } from "./parts.ts";
 import { runOr404 } from "./run-or-404.ts";
 import { runDetailView, runView } from "./run-view.ts";
@@ -20,40 +14,77 @@ import { runDetailView, runView } from "./run-view.ts";
 const DEFAULT_LIMIT = 50;
 const MAX_LIMIT = 1000;
 
+const QuerySchema = Type.Object({
+  status: Type.Optional(RunStatusSchema),
+  functionId: Type.Optional(Type.String({ description: "`<app>-<function>`." })),
+  function: Type.Optional(Type.String({ description: "The same as `functionId`." })),
+  eventId: Type.Optional(Type.String({ description: "Of an event: the runs that it has started." })),
+  event: Type.Optional(Type.String({ description: "The same as `eventId`." })),
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_LIMIT, default: DEFAULT_LIMIT })),
+  cursor: Type.Optional(Type.String({ description: "The `nextCursor` of the page before." })),
+});
+
+const LIST = describe({
+  operationId: "listRuns",
+  summary: "Lists runs, newest first.",
+  tag: "runs",
+  query: QuerySchema,
+  answers: {
+    200: Type.Object({ runs: Type.Array(RunSchema), nextCursor: orNull(Type.String()) }, { title: "RunPage" }),
+  },
+});
+
+const GET = describe({
+  operationId: "getRun",
+  summary: "Shows a run with its steps, and why it waits.",
+  tag: "runs",
+  params: { id: "The run's id." },
+  query: Type.Object({ log: Type.Optional(Type.String({ description: "`1`: also the log." })) }),
+  answers: { 200: RunDetailSchema },
+  failures: { 404: "There is no such run." },
+});
+
+const RETRY = describe({
+  operationId: "retryCompensations",
+  summary: "Makes a failed run try again what it could not undo.",
+  tag: "runs",
+  params: { id: "The run's id." },
+  answers: {
+    200: Type.Object({ retried: Type.Boolean({ description: "False: there was nothing to undo." }), run: RunSchema }),
+  },
+  failures: { 404: "There is no such run." },
+});
+
+const CANCEL = describe({
+  operationId: "cancelRun",
+  summary: "Cancels a run.",
+  tag: "runs",
+  params: { id: "The run's id." },
+  answers: {
+    200: Type.Object({ cancelled: Type.Boolean({ description: "False: it had ended already." }), run: RunSchema }),
+  },
+  failures: { 404: "There is no such run." },
+});
+
 /** What people, tests and dashboards read, and cancel. */
 export function runsApi(app: Hono, parts: HttpParts): void {
   const { store, dispatcher } = parts;
 
   const runHere = (c: Context, id: string): Promise<RunDetail> => runOr404(c, id, (runId) => store.getRun(runId));
 
-  app.get("/v1/runs", async (c) => {
+  app.get("/v1/runs", LIST, async (c) => {
     const page = await store.listRuns(readFilter(c));
     return answerJson(c, { runs: page.runs.map(runView), nextCursor: page.nextCursor });
   });
 
-  app.get("/v1/runs/:id", async (c) => {
+  app.get("/v1/runs/:id", GET, async (c) => {
     const id = c.req.param("id");
     const detail = await runHere(c, id);
     const waiting = await dispatcher.whyWaits(detail);
     return answerJson(c, { ...runDetailView(detail, c.req.query("log") === "1"), waiting });
   });
 
-  app.get("/v1/events/:id", async (c) => {
-    const id = c.req.param("id");
-    const event = await store.getEvent(id);
-    if (!event || environmentOf(event.name) !== c.get("environment")) throw notFound(`There is no event ${id}.`);
-    const { tsMs, receivedMs, payloadJson, runIds } = event;
-    return answerJson(c, {
-      id: event.id,
-      name: plainName(event.name),
-      tsMs,
-      receivedMs,
-      event: storedJson(payloadJson),
-      runIds,
-    });
-  });
-
-  app.post("/v1/runs/:id/compensations/retry", async (c) => {
+  app.post("/v1/runs/:id/compensations/retry", RETRY, async (c) => {
     const id = c.req.param("id");
     await runHere(c, id);
     const outcome = await dispatcher.retryCompensations(id);
@@ -61,7 +92,7 @@ export function runsApi(app: Hono, parts: HttpParts): void {
     return answerJson(c, { retried: outcome === "won", run: runView(detail.head) });
   });
 
-  app.post("/v1/runs/:id/cancel", async (c) => {
+  app.post("/v1/runs/:id/cancel", CANCEL, async (c) => {
     const id = c.req.param("id");
     await runHere(c, id);
     const outcome = await dispatcher.cancel(id, "The run was cancelled over the API.");

@@ -3,14 +3,30 @@ import { HoldfastError } from "@holdfast/core";
 import { isStorableName, jsonText, readJson } from "@holdfast/engine";
 import { isRecord, WIRE_LIMITS } from "@holdfast/protocol";
 import type { Hono } from "hono";
+import Type from "typebox";
 
 import { limitBody } from "./bodies.ts";
 import { notFound } from "./errors.ts";
+import { describe } from "./openapi/describe-route.ts";
+import { Json } from "./openapi/schemas.ts";
 import type { HttpParts } from "./parts.ts";
 
 /** Signals: each goes to the one step that waits for it. */
 export function signalsApi(app: Hono, { dispatcher }: HttpParts): void {
-  app.post("/v1/signals", limitBody(WIRE_LIMITS.maxEventBytes), async (c) => {
+  const described = describe({
+    operationId: "sendSignal",
+    summary: "Sends a signal to the step that waits for it.",
+    tag: "events",
+    body: {
+      contentType: "application/json",
+      schema: Type.Object({ signal: Type.String(), data: Type.Optional(Json) }, { title: "Signal" }),
+    },
+    answers: {
+      200: Type.Object({ data: Type.Object({ run_id: Type.String({ description: "Whose step it was." }) }) }),
+    },
+    failures: { 404: "No step is waiting for it." },
+  });
+  app.post("/v1/signals", described, limitBody(WIRE_LIMITS.maxEventBytes), async (c) => {
     const body = await readJson(new Uint8Array(await c.req.arrayBuffer()), { what: "The body", levels: 1 });
     if (!isRecord(body) || typeof body.signal !== "string" || body.signal === "") {
       throw new HoldfastError("BODY_INVALID", "`signal` must be a non-empty string.");

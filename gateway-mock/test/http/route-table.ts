@@ -1,6 +1,6 @@
 import { request } from "node:http";
 import { systemClock, systemRandom, systemTimers } from "@holdfast/core";
-import type { Store } from "@holdfast/store";
+import { createMemoryDatabase, type Store } from "@holdfast/store";
 import type { Hono } from "hono";
 import { resolveConfig } from "../../src/config/config.ts";
 import type { GatewayOptions } from "../../src/config/gateway-options.ts";
@@ -16,7 +16,7 @@ export interface Route {
 
 /** The routes of a gateway with every option that adds some. Nothing behind them is started. */
 export function routeTable(
-  store: Store,
+  store: Store = emptyStore(),
   options: GatewayOptions = {},
   plant?: (app: Hono) => void,
 ): { app: Hono; routes: Route[] } {
@@ -44,6 +44,12 @@ export function routeTable(
     .map(({ method, path }) => ({ name: `${method} ${path}`, method, path: path.replaceAll(/:\w+/g, "x") }));
   // A route with a limit on its body is listed twice.
   return { app, routes: [...new Map(routes.map((route) => [route.name, route])).values()] };
+}
+
+/** For tests of the table alone. */
+function emptyStore(): Store {
+  const options = { clock: systemClock, soon: setImmediate, newUuid: () => "", secret: "", virtualTime: false };
+  return createMemoryDatabase(options).open();
 }
 
 export interface RawAnswer {

@@ -58,6 +58,8 @@ export interface Kinds {
   readonly slow?: readonly string[];
   /** Runs before the `real` tests, and only when some of them run. */
   readonly globalSetup?: string;
+  /** Run in each of their processes, before a file of theirs. */
+  readonly setupFiles?: readonly string[];
 }
 
 /**
@@ -72,8 +74,11 @@ export function testsByKind(kinds: Kinds): ViteUserConfig {
  * The Vitest projects `real` and `slow`; a suite without pure files needs no other. `SLOW` of `kinds.mjs` is the name of the
  * second for `npm run test:slow`; it is not imported, so that this file type-checks without JavaScript.
  */
-export function realProjects({ real, slow = [], globalSetup }: Kinds): TestProjectInlineConfiguration[] {
-  const setup = globalSetup === undefined ? {} : { globalSetup };
+export function realProjects({ real, slow = [], globalSetup, setupFiles }: Kinds): TestProjectInlineConfiguration[] {
+  const setup = {
+    ...(globalSetup === undefined ? {} : { globalSetup }),
+    ...(setupFiles === undefined ? {} : { setupFiles: [...setupFiles] }),
+  };
   const others = ["**/node_modules/**", ...slow];
   return [
     ...(real.length === 0 ? [] : [project({ name: "real", include: [...real], exclude: others, ...setup })]),

@@ -1,0 +1,141 @@
+/**
+ * What several routes answer, as JSON Schema: errors, runs, steps, events. A schema with a title becomes a component
+ * of the document. The views beside (`run-view.ts`, ...) make the values; the tests hold both together.
+ */
+import { RUN_STATUSES } from "@holdfast/store";
+import Type, { type TSchema } from "typebox";
+
+export const orNull = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
+
+/** Milliseconds since 1970. */
+export const Ms = Type.Number();
+/** A time as people write it. */
+export const At = Type.String({ format: "date-time" });
+/** Whatever JSON can carry. */
+export const Json = Type.Unknown();
+
+export const ErrorSchema = Type.Object(
+  {
+    error: Type.String({ description: "What was wrong, and how to fix it." }),
+    code: Type.String({ description: "A code of docs/errors.md; it never changes its meaning." }),
+    status: Type.Integer(),
+  },
+  { title: "Error" },
+);
+
+export const RunStatusSchema = Type.Enum([...RUN_STATUSES], { title: "RunStatus" });
+
+const RUN_FIELDS = {
+  id: Type.String(),
+  functionId: Type.String({ description: "`<app>-<function>`." }),
+  appId: Type.String(),
+  environment: Type.String(),
+  appVersion: Type.String({ description: "The version of the app that the run belongs to." }),
+  status: RunStatusSchema,
+  eventId: Type.String({ description: "The event that started it." }),
+  eventName: Type.String(),
+  output: Type.Unknown({ description: "What the function returned; null before that." }),
+  error: Type.Unknown({ description: "What it failed with: `{ name, message, stack, cause }`; else null." }),
+  createdAt: At,
+  startedAt: orNull(At),
+  endedAt: orNull(At),
+  createdMs: Ms,
+  startedMs: orNull(Ms),
+  endedMs: orNull(Ms),
+};
+
+export const RunSchema = Type.Object(RUN_FIELDS, { title: "Run" });
+
+export const StepSchema = Type.Object(
+  {
+    id: Type.String({ description: "A digest of the id that the author gave." }),
+    name: orNull(Type.String({ description: "The id that the author gave." })),
+    op: Type.String({ description: "Its kind on the wire: `StepRun`, `Sleep`, `WaitForEvent` ..." }),
+    status: Type.Enum(["planned", "waiting", "retrying", "completed", "failed"]),
+    attempt: Type.Integer({ description: "The attempt that ended it, from 0." }),
+    failedAttempts: Type.Array(Type.Object({ attempt: Type.Integer(), atMs: Ms, error: Json })),
+    startedMs: orNull(Ms),
+    durationMs: orNull(Type.Number({ description: "As the worker measured it." })),
+    openedMs: orNull(Type.Number({ description: "When it was planned or began to wait." })),
+    dueMs: orNull(Type.Number({ description: "When the wait ends." })),
+    endedMs: orNull(Type.Number({ description: "When its result was stored." })),
+    startedAt: orNull(At),
+    openedAt: orNull(At),
+    dueAt: orNull(At),
+    endedAt: orNull(At),
+    output: Type.Optional(Json),
+    error: Type.Optional(Json),
+  },
+  { title: "Step" },
+);
+
+const WaitingSchema = Type.Object(
+  { reason: Type.String({ description: "`NO_ROOM`, `LIMITS`, `VERSION` ..." }), message: Type.String() },
+  { title: "Waiting", description: "Why the run has no worker now." },
+);
+
+const JobSchema = Type.Object({
+  id: Type.String(),
+  kind: Type.String(),
+  key: Type.String(),
+  attempt: Type.Integer(),
+  epoch: Type.Integer(),
+  availableMs: Ms,
+  leasedBy: orNull(Type.String()),
+  claimedMs: orNull(Ms),
+  isUnplaced: Type.Boolean(),
+});
+
+const WaitSchema = Type.Object({
+  runId: Type.String(),
+  key: Type.String(),
+  kind: Type.Enum(["event", "signal", "invoke", "cancel"]),
+  name: Type.String({ description: "The event, the signal, or the run that is waited for." }),
+  expression: orNull(Type.String()),
+  match: Type.String(),
+  beganMs: Ms,
+  expiresMs: orNull(Ms),
+});
+
+const DeferSchema = Type.Object({
+  id: Type.String(),
+  name: orNull(Type.String()),
+  functionId: Type.String(),
+  status: Type.Enum(["scheduled", "aborted", "rejected"]),
+  reason: orNull(Type.String()),
+  eventId: orNull(Type.String()),
+});
+
+const StallSchema = Type.Object({ atMs: Ms }, { additionalProperties: true });
+
+const FactSchema = Type.Object({
+  seq: Type.Number(),
+  atMs: Ms,
+  kind: Type.String(),
+  key: Type.String(),
+  attempt: Type.Integer(),
+  iteration: Type.Integer(),
+  data: Json,
+});
+
+export const RunDetailSchema = Type.Object(
+  {
+    ...RUN_FIELDS,
+    version: Type.Integer({ description: "Rises with each decision on the run." }),
+    event: Type.Unknown({ description: "The event that started it, as the function gets it." }),
+    maxAttempts: orNull(Type.Integer()),
+    parent: orNull(Type.Object({ runId: Type.String(), key: Type.String() })),
+    deadlineMs: orNull(Ms),
+    deadlineAt: orNull(At),
+    compensating: Type.Boolean({ description: "Its steps are being undone, or were." }),
+    steps: Type.Array(StepSchema),
+    defers: Type.Array(DeferSchema),
+    stalls: Type.Array(StallSchema),
+    leasesLost: Type.Integer(),
+    jobs: Type.Array(JobSchema),
+    waits: Type.Array(WaitSchema),
+    waiting: orNull(WaitingSchema),
+    log: Type.Optional(Type.Array(FactSchema, { description: "With `log=1`: the facts that the run is folded from." })),
+  },
+  { title: "RunDetail" },
+);

@@ -1,0 +1,78 @@
+/** Routes that say how the gateway is: health, readiness, metrics. */
+import { messageOf } from "@holdfast/core";
+import type { Hono } from "hono";
+import Type from "typebox";
+import { describe } from "./openapi/describe-route.ts";
+import type { HttpParts } from "./parts.ts";
+
+const ReadySchema = Type.Object({ ready: Type.Boolean(), reason: Type.Optional(Type.String()) }, { title: "Ready" });
+const CountersSchema = Type.Object({}, { additionalProperties: true, description: "Names and numbers." });
+const DatabaseSchema = Type.Object(
+  {
+    ok: Type.Boolean(),
+    awayMs: Type.Number(),
+    error: Type.Union([Type.String(), Type.Null()]),
+    outages: Type.Integer(),
+    awayMsTotal: Type.Number(),
+    conflicts: Type.Integer(),
+  },
+  { title: "DatabaseHealth" },
+);
+
+export function statusApi(app: Hono, parts: HttpParts): void {
+  const { dispatcher, store, version } = parts;
+  // Restarting the gateway does not bring a database back: without one it is alive, and says what it waits for.
+  app.get(
+    "/health",
+    describe({
+      operationId: "getHealth",
+      summary: "Whether the gateway lives. Needs no key.",
+      tag: "gateway",
+      answers: { 200: Type.Object({ ok: Type.Boolean(), version: Type.String(), database: DatabaseSchema }) },
+    }),
+    (c) => c.json({ ok: true, version, database: store.health() }),
+  );
+
+  app.get(
+    "/ready",
+    describe({
+      operationId: "getReady",
+      summary: "Whether the gateway takes work, for load balancers. Needs no key.",
+      tag: "gateway",
+      answers: { 200: ReadySchema, 503: ReadySchema },
+    }),
+    async (c) => {
+      if (parts.isDraining()) return c.json({ ready: false, reason: "draining" }, 503);
+      try {
+        await store.ping();
+        const { ok, error } = store.health();
+        return ok ? c.json({ ready: true }) : c.json({ ready: false, reason: error }, 503);
+      } catch (error) {
+        return c.json({ ready: false, reason: messageOf(error) }, 503);
+      }
+    },
+  );
+
+  const metrics = describe({
+    operationId: "getMetrics",
+    summary: "Counters of the dispatcher, the store, the database, the queue and the process.",
+    tag: "gateway",
+    answers: {
+      200: Type.Object({
+        dispatcher: CountersSchema,
+        store: CountersSchema,
+        database: DatabaseSchema,
+        queue: Type.Union([
+          Type.Object({ due: Type.Number(), leased: Type.Number(), later: Type.Number() }),
+          Type.Null(),
+        ]),
+        process: CountersSchema,
+      }),
+    },
+  });
+  app.get("/v1/metrics", metrics, async (c) => {
+    const database = store.health();
+    const queue = database.ok ? await store.queueDepth() : null;
+    return c.json({ dispatcher: dispatcher.status(), store: store.stats(), database, queue, process: parts.process() });
+  });
+}
