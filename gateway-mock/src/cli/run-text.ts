@@ -31,7 +31,8 @@ interface ShownStep {
 export interface ShownRunDetail extends ShownRun {
   readonly maxAttempts: number | null;
   readonly steps: readonly ShownStep[];
-  readonly waits: readonly { readonly kind: string; readonly name: string }[];
+  /** Why it has not ended; null when it has. */
+  readonly waiting?: { readonly reason: string; readonly message: string } | null;
   readonly log?: readonly {
     readonly seq: number;
     readonly atMs: number;
@@ -64,7 +65,7 @@ export function runText(run: ShownRunDetail, columns: number): string {
     ["environment", run.environment],
     ["created", timeText(run.createdMs)],
     ["took", tookText(run)],
-    ...run.waits.map(({ kind, name }) => ["waits for", `${kind} ${name}`]),
+    ...(run.waiting ? [["why", run.waiting.message]] : []),
     ...(run.output === null ? [] : [["result", JSON.stringify(run.output)]]),
   ].filter(([, value]) => value !== "");
   const parts = [

@@ -44,6 +44,7 @@ export interface DispatcherParts {
   readonly admission: Admission;
   readonly backlog: Backlog;
   readonly functions: Functions;
+  readonly starter: Starter;
   readonly intake: EventIntake;
   readonly updater: RunUpdater;
   readonly dispatches: Dispatches;
@@ -91,7 +92,7 @@ export function createDispatcherParts(options: DispatcherOptions, emit: Emit<Dis
   const dispatches = new Dispatches(options, base, emit);
   const ownership = new Ownership({ proofs, dispatches, counters, log });
   const failed = new FailedAttempts(options, updater);
-  const parts = { ...base, intake, updater, dispatches, ownership, failed };
+  const parts = { ...base, starter, intake, updater, dispatches, ownership, failed };
 
   const waitNotifier = new WaitNotifier(options, parts);
   const fetches = new Fetches(options, parts, emit);

@@ -4,9 +4,9 @@
  * (docs/decisions/0051).
  */
 import { messageOf, unreachable } from "@holdfast/core";
-import type { Input, RunState } from "@holdfast/engine";
+import { type Input, type RunState, readRunCreated, seenText } from "@holdfast/engine";
 import { type AppRecord, levelFor, type RunDetail } from "@holdfast/store";
-import type { RunWaiting } from "./admission/why-run-waits.ts";
+import type { RunWaiting } from "./admission/waiting-facts.ts";
 import type { DispatcherEffect } from "./dispatcher-effects.ts";
 
 import { createDispatcherParts, type DispatcherParts } from "./dispatcher-parts.ts";
@@ -142,9 +142,18 @@ export class Dispatcher {
     return this.#parts.waitNotifier.sendSignal(environment, name, dataJson);
   }
 
-  /** Why a run has no worker now; null when it does not wait for one. */
-  whyWaits(run: RunDetail): Promise<RunWaiting | null> {
-    return this.#parts.waitingRuns.whyWaits(run);
+  /** Why a run that has not ended is where it is; null when it has ended. */
+  async whyWaits({ head, log }: RunDetail): Promise<RunWaiting | null> {
+    if (head.endedMs !== null) return null;
+    const created = log.find(({ kind }) => kind === "RUN_CREATED");
+    const eventText = created && readRunCreated(created.dataJson).eventText;
+    const reader = eventText === undefined ? null : this.#parts.starter.reader(() => seenText(eventText));
+    return (await this.#parts.waitingRuns.whyWait([head.id], () => reader)).get(head.id) ?? null;
+  }
+
+  /** The same for those of many runs that have not ended, in a few statements; the keys of limits without their values. */
+  whyWait(runIds: readonly string[]): Promise<ReadonlyMap<string, RunWaiting | null>> {
+    return this.#parts.waitingRuns.whyWait(runIds);
   }
 
   /** How many requests a connection of this gateway has in each part of its capacity; null when it is not here. */

@@ -24,6 +24,7 @@ import {
   notVirtual,
   type Store,
   type StoreReads,
+  type WaitingReads,
 } from "@holdfast/store";
 import { type Database, OWN_CONNECTIONS, openDatabase } from "./connection/database.ts";
 import { migrate } from "./connection/migrate.ts";
@@ -49,6 +50,7 @@ import {
 } from "./registry.ts";
 import { loadRuns } from "./run-loader.ts";
 import { DEFAULT_TABLE_PARTITION_MS, openTablePartitions, type TablePartitions } from "./table-partitions.ts";
+import { openRuns, placesTaken, unmovedRuns } from "./waiting.ts";
 import { coalescedWaits } from "./waits.ts";
 import { openWakes, type Wakes } from "./wakes.ts";
 import { type GroupCommit, openGroupCommit } from "./writer/group-commit.ts";
@@ -267,8 +269,12 @@ function registryOf(
   };
 }
 
-function readsOf(database: Database): StoreReads {
+function readsOf(database: Database): StoreReads & WaitingReads {
+  const { query } = database;
   return {
+    openRuns: (runIds) => openRuns(query, runIds),
+    placesTaken: (asked) => placesTaken(query, asked),
+    unmovedRuns: (page) => unmovedRuns(query, page),
     listRuns: (filter) => listRuns(database, filter),
     getRun: (runId) => getRun(database, runId),
     listEvents: (filter) => listEvents(database, filter),

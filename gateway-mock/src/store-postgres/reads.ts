@@ -18,7 +18,7 @@ import { msOf, textArray } from "./connection/pg-values.ts";
 
 import { type HeadRow, headColumns, headOf, IS_LEASED, SHOWN_STATUS } from "./rows.ts";
 import { loadLogs } from "./run-loader.ts";
-import { waitsOfRun } from "./waits.ts";
+import { waitsOfRuns } from "./waits.ts";
 
 const MAX_PAGE = 1000;
 const pageSize = (limit: number): number => Math.min(Math.max(Math.trunc(limit), 1), MAX_PAGE);
@@ -100,7 +100,7 @@ epoch = 0 OR unplaced_since IS NOT NULL AS is_unplaced
 FROM holdfast.queue WHERE run_id = $1 ORDER BY available_at, id`,
     [runId],
   );
-  const waits = await waitsOfRun(query, runId);
+  const waits = await waitsOfRuns(query, [runId]);
   return { head: headOf(row), log: logs.get(runId) ?? [], jobs: jobs.map(jobOf), waits };
 }
 

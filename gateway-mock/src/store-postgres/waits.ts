@@ -143,10 +143,10 @@ export function coalescedWaits(query: Query): Pick<Store, "findWaits" | "waitPat
 /** Of one statement: a page of each of these is in memory. */
 const TOGETHER = { atOnce: 2, most: 64 } as const;
 
-export async function waitsOfRun(query: Query, runId: string): Promise<StoredWait[]> {
+export async function waitsOfRuns(query: Query, runIds: readonly string[]): Promise<StoredWait[]> {
   const rows = await query<WaitRow>(
-    `SELECT ${COLUMNS} FROM holdfast.waits w WHERE w.run_id = $1 ORDER BY w.began_at, w.key`,
-    [runId],
+    `SELECT ${COLUMNS} FROM holdfast.waits w WHERE w.run_id = ANY($1::text[]) ORDER BY w.began_at, w.key`,
+    [textArray(runIds)],
   );
   return rows.map(waitOf);
 }

@@ -43,7 +43,7 @@ const RUN: ShownRunDetail = {
   startedMs: 1_000,
   endedMs: 3_500,
   maxAttempts: 3,
-  waits: [],
+  waiting: null,
   steps: [
     {
       name: "charge",

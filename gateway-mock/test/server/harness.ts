@@ -4,6 +4,7 @@ import { createDatabase, type TestDatabase, waitFor } from "@holdfast/testing";
 import { afterEach, beforeEach, expect, inject } from "vitest";
 import type { GatewayOptions } from "../../src/config/gateway-options.ts";
 
+import type { RunWaiting } from "../../src/dispatch/admission/waiting-facts.ts";
 import type { DeferView, RunView, StallView, StepView } from "../../src/http/run-view.ts";
 import { type Gateway, type GatewayPorts, REAL_PORTS, startGatewayOn } from "../../src/server.ts";
 import { openPostgresStore } from "../../src/store-postgres/index.ts";
@@ -15,7 +16,7 @@ export interface RunDetailView extends RunView {
   readonly defers: readonly DeferView[];
   readonly leasesLost: number;
   readonly deadlineMs: number | null;
-  readonly waiting: { readonly reason: string; readonly message: string } | null;
+  readonly waiting: RunWaiting | null;
   readonly jobs: readonly { readonly id: string; readonly kind: string; readonly epoch: number }[];
   readonly waits: readonly { readonly kind: string; readonly name: string; readonly key: string }[];
   readonly log: readonly { readonly kind: string; readonly key: string; readonly attempt: number }[];
@@ -86,6 +87,7 @@ export function useGateway(): Bench {
 
 async function check(store: Store): Promise<void> {
   expect((await checkInvariants(store)).broken).toEqual([]);
+  expect((await store.unmovedRuns({ limit: 100_000 })).runIds, "runs that nothing moves on").toEqual([]);
   const { runs } = await store.listRuns({ limit: 1000 });
   for (const run of await store.loadRuns(runs.map(({ id }) => id))) checkFold(run);
 }

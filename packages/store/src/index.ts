@@ -58,6 +58,20 @@ export type {
 } from "./port/registry.ts";
 export type { CommitOutcome, LostWhy, Store, Transition, Wake } from "./port/store.ts";
 export {
+  MAX_AHEAD,
+  MAX_WAITING_FACT,
+  type OpenJob,
+  type OpenRun,
+  type PlacesAsked,
+  type PlacesTaken,
+  type QueuePlace,
+  type SlotUse,
+  type UnmovedPage,
+  WAITING_KINDS,
+  type WaitingFact,
+  type WaitingReads,
+} from "./port/waiting.ts";
+export {
   type ClaimedJob,
   type ClaimLimits,
   type ClaimRequest,
@@ -102,6 +116,7 @@ export { functionTaken } from "./rules/function-taken.ts";
 export { type AnnouncedJob, functionsToAnnounce, jobsOfItem } from "./rules/jobs-to-announce.ts";
 export type { LockedJob, LockedRows, LockedRun } from "./rules/locked-rows.ts";
 export { LOG_BLOCK, placesOf } from "./rules/log-places.ts";
+export { DEADLINE, FINISH_TIMEOUT, isRunTimer, movesOn, waitMovesOn } from "./rules/moves-on.ts";
 export { createOptimisticBackoff, type OptimisticBackoff } from "./rules/optimistic-backoff.ts";
 export { type BatchAnswer, outcomesOf } from "./rules/outcome.ts";
 export {

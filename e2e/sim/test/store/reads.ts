@@ -41,7 +41,27 @@ export async function readAll(pair: Pair, dice: Dice, call: Call): Promise<void>
   await call("queueDepth", "", (store) => store.queueDepth());
   await call("listConnections", "", (store) => store.listConnections());
   await call("loadRegistry", "", (store) => store.loadRegistry());
+  await call("openRuns", runIds, (store) => store.openRuns(runIds));
+  await readPlaces(pair, dice, call);
+  const unmoved = { limit: dice.pick([1, 3, 100]), ...(dice.chance(0.3) ? { cursor: runId } : {}) };
+  await call("unmovedRuns", unmoved, (store) => store.unmovedRuns(unmoved));
   await call("registryVersion", "", (store) => store.registryVersion());
+}
+
+/** What takes places that jobs have or want, and some that none has. */
+async function readPlaces(pair: Pair, dice: Dice, call: Call): Promise<void> {
+  const jobs = [...pair.model.tables.queue.values()];
+  const asked = {
+    slots: [...new Set(["none", ...jobs.flatMap(({ slotA, slotB }) => [slotA, slotB])])].filter(
+      (slot) => slot !== null,
+    ),
+    throttles: jobs.flatMap(({ functionId, throttle }) => (throttle === null ? [] : [{ functionId, key: throttle }])),
+    ahead: jobs
+      .filter(() => dice.chance(0.3))
+      .map(({ id: jobId, functionId, availableMs, priority }) => ({ jobId, functionId, availableMs, priority })),
+    functionIds: dice.chance(0.5) ? FUNCTIONS : [],
+  };
+  await call("placesTaken", asked, (store) => store.placesTaken(asked));
 }
 
 const byId = <T extends { readonly head: { readonly id: string } }>(runs: readonly T[]): T[] =>

@@ -1,68 +1,53 @@
 /**
- * Why a run has no worker now, for people: the reasons of `Admission` as far as they can be seen from a run, its queue
- * and the workers that are connected. Pure; `../queue/waiting-runs.ts` gathers the facts.
+ * Why a run that has not ended is where it is, in one sentence for people: the reasons of `Admission` for work that no
+ * worker has, and beside them what it waits for from outside and who is at it. Pure; `../queue/waiting-runs.ts` gathers
+ * the facts.
  */
-import type { VersionPolicy } from "@holdfast/engine";
-import type { Waiting } from "./may-start.ts";
+import { movesOn, type OpenJob, waitMovesOn } from "@holdfast/store";
+import type { FoundReason, RunWaiting, WaitingFacts } from "./waiting-facts.ts";
+import { plural } from "./waiting-text.ts";
+import { heldReason } from "./why-at-work.ts";
+import { callReason, laterReason, timerReason, waitReason } from "./why-later.ts";
+import { dueReason } from "./why-no-worker-has-it.ts";
 
-/** As the API shows it. */
-export interface RunWaiting {
-  readonly reason: Waiting["why"];
-  readonly message: string;
-}
+const NOTHING = { untilMs: null, step: null, runId: null, instanceId: null } as const;
 
-export interface WaitingFacts {
-  /** In how long the first of its jobs that no worker has is due; 0 = now. */
-  readonly dueInMs: number;
-  /** When that is, of the database's time. */
-  readonly dueMs: number;
-  readonly appId: string;
-  /** The version that has begun it; null: none has. */
-  readonly begunBy: string | null;
-  readonly versionPolicy: VersionPolicy;
-  /** The versions that have its function, the newest first, as they are connected here or at other gateways. */
-  readonly versions: readonly {
-    readonly version: string;
-    readonly queue: string;
-    /** A worker that serves the queue is connected. */
-    readonly isConnected: boolean;
-    /** One takes work. */
-    readonly isOpen: boolean;
-  }[];
-  /** A worker here would have room. */
-  readonly hasRoom: boolean;
-  /** Limits of its function count it. */
-  readonly isLimited: boolean;
-  readonly isDraining: boolean;
-  readonly isPaused: boolean;
-}
-
-/** Null: it is about to be given to a worker. */
+/**
+ * Of several things that a run waits for at once the first one in this order is told, and how many more there are: what
+ * is at work, what is due and has no worker, calls, then what comes first of retries, sleeps and waits.
+ *
+ * Null: neither a job nor a wait moves the run on. That is never so (docs/waiting.md, "Orphans").
+ */
 export function whyRunWaits(facts: WaitingFacts): RunWaiting | null {
-  const { dueInMs, dueMs, appId, isPaused, hasRoom, isLimited, isDraining } = facts;
-  if (isPaused) return { reason: "FUNCTION_PAUSED", message: "Its function is paused." };
-  const missing = whyNoWorker(facts);
-  if (missing) return missing;
-  if (dueInMs > 0) return { reason: "NOT_DUE", message: `It is due at ${new Date(dueMs).toISOString()}.` };
-  if (isDraining) return { reason: "GATEWAY_DRAINING", message: "This gateway is shutting down." };
-  if (!hasRoom) return { reason: "NO_ROOM", message: `All workers of the app "${appId}" that may run it are busy.` };
-  return isLimited ? { reason: "LIMITS", message: "The limits of its function are used up." } : null;
+  const all = allReasons(facts);
+  const [first] = all;
+  if (!first) return null;
+  const more = all.length - 1;
+  const message = more === 0 ? first.message : `${first.message} It waits for ${plural(more, "more thing")} as well.`;
+  return { ...NOTHING, ...first, message };
 }
 
-function whyNoWorker({ appId, begunBy, versionPolicy, versions }: WaitingFacts): RunWaiting | null {
-  const own = versions.filter(({ version }) => version === begunBy);
-  const may = versionPolicy === "strict" && begunBy !== null ? own : versions;
-  if (may.some(({ isOpen }) => isOpen)) return null;
-  if (may.some(({ isConnected }) => isConnected)) {
-    return { reason: "NO_ROOM", message: `All workers of the app "${appId}" that may run it are paused.` };
-  }
-  if (versions.some(({ isConnected }) => isConnected)) {
-    const message = `It began with version "${begunBy}" of the app "${appId}", of which no worker is connected.`;
-    return { reason: "VERSION", message };
-  }
-  const queue = (may[0] ?? versions[0])?.queue ?? "default";
-  return { reason: "NO_WORKER_IN_QUEUE", message: noWorkerInQueue(appId, queue) };
+function allReasons(facts: WaitingFacts): FoundReason[] {
+  const { run, nowMs } = facts;
+  const jobs = run.jobs.filter(movesOn);
+  const isHeld = ({ leasedBy, availableMs }: OpenJob): boolean => leasedBy !== null && availableMs > nowMs;
+  const isForWorkers = ({ kind }: OpenJob): boolean => kind === "pass" || kind === "step";
+  const isDue = (job: OpenJob): boolean => !isHeld(job) && (job.availableMs <= nowMs || job.wantedVersion !== null);
+  const work = jobs.filter(isForWorkers);
+  const calls = jobs.filter(({ kind }) => kind === "fetch");
+  const later = work.filter((job) => !isHeld(job) && !isDue(job));
+  const timers = jobs.filter(({ kind }) => kind === "timer");
+  const waits = run.waits.filter((wait) => waitMovesOn(wait) && !timers.some(({ key }) => key === wait.key));
+  return [
+    ...work.filter(isHeld).map((job) => heldReason(facts, job)),
+    ...work
+      .filter(isDue)
+      .slice(0, 1)
+      .map((job) => dueReason(facts, job)),
+    ...calls.map((job) => callReason(facts, job, isHeld(job))),
+    ...[...later, ...timers]
+      .sort((a, b) => a.availableMs - b.availableMs)
+      .map((job) => (job.kind === "timer" ? timerReason(facts, job) : laterReason(facts, job))),
+    ...waits.map((wait) => waitReason(facts, wait, null)),
+  ];
 }
-
-export const noWorkerInQueue = (appId: string, queue: string): string =>
-  `No connected worker of the app "${appId}" serves the queue "${queue}".`;

@@ -4,7 +4,7 @@
  */
 import { DEFAULT_QUEUE } from "@holdfast/protocol";
 import { plainName } from "@holdfast/store";
-import { noWorkerInQueue } from "../admission/why-run-waits.ts";
+import { noWorkerInQueue } from "../admission/why-no-worker-has-it.ts";
 import type { DispatcherOptions } from "../ports.ts";
 import type { Functions } from "../registry/functions.ts";
 import type { Workers } from "../workers/workers.ts";
@@ -92,7 +92,7 @@ export class UnservedQueues {
     }
     this.#unserved.set(key, { as: "logged" });
     const names = functionIds.map(plainName).join(", ");
-    const message = `${noWorkerInQueue(plainName(queue.appId), queue.queue)} Runs of ${names} wait for one.`;
+    const message = `${noWorkerInQueue(plainName(queue.appId), queue.queue)}. Runs of ${names} wait for one.`;
     this.#options.log("warn", message, { reason: "NO_WORKER_IN_QUEUE", queue: queue.queue });
   }
 

@@ -9,7 +9,7 @@ import type { ListedConnection, Store } from "@holdfast/store";
 import type { DispatcherOptions } from "../ports.ts";
 
 /** What was connected at a gateway that has been silent for so long does not count: it has probably died. */
-const SILENT_MS = 15_000;
+export const SILENT_MS = 15_000;
 
 /** What is connected at other gateways: for each version of an app, by `versionName`, the queues that are served. */
 export class Elsewhere {

@@ -1,68 +1,208 @@
 /**
- * Says why a run waits: gathers what is known of its jobs, its queue and the workers here and at other gateways, for
- * `../admission/why-run-waits.ts`. Asked for by people only.
+ * Says why runs wait: gathers what is known of their jobs, their queue and the workers here and at other gateways, for
+ * `../admission/why-run-waits.ts`. Asked for by people, and by the sweep that looks for orphans.
  */
-import { type JobView, plainName, type RunDetail } from "@holdfast/store";
+import type { EventReader } from "@holdfast/engine";
+import type { ListedConnection, OpenJob, OpenRun, PlacesTaken, Store } from "@holdfast/store";
 import type { Admission } from "../admission/admission.ts";
-import { type RunWaiting, whyRunWaits } from "../admission/why-run-waits.ts";
+import type { Holder, LimitFacts, RunWaiting, WaitingFacts } from "../admission/waiting-facts.ts";
+import { readWaitingSteps } from "../admission/waiting-steps.ts";
+import { whyRunWaits } from "../admission/why-run-waits.ts";
 import type { DatabaseTime } from "../database-time.ts";
 import type { DispatcherOptions } from "../ports.ts";
-import type { Functions } from "../registry/functions.ts";
+import type { Functions, KnownFunction } from "../registry/functions.ts";
+import type { Dispatches } from "../workers/dispatches.ts";
+import { requestIdOf } from "../workers/request-id.ts";
 import type { Workers } from "../workers/workers.ts";
-import { Versions, versionName } from "./versions.ts";
+import { Elsewhere, SILENT_MS, versionName } from "./versions.ts";
 
 export interface WaitingRunsParts {
   readonly workers: Workers;
   readonly functions: Functions;
   readonly admission: Admission;
   readonly time: DatabaseTime;
+  readonly dispatches: Dispatches;
 }
+
+/** What was read beside the runs themselves, at about the same time. */
+export interface AroundRuns {
+  readonly nowMs: number;
+  readonly connections: readonly ListedConnection[];
+  readonly places: PlacesTaken;
+}
+
+type AskedPlaces = Parameters<Store["placesTaken"]>[0];
 
 export class WaitingRuns {
   readonly #options: DispatcherOptions;
   readonly #parts: WaitingRunsParts;
-  readonly #versions: Versions;
 
   constructor(options: DispatcherOptions, parts: WaitingRunsParts) {
     this.#options = options;
     this.#parts = parts;
-    this.#versions = new Versions(options);
   }
 
-  /** Null when it does not wait for a worker: it is over, or at one, or waits for a time or something from outside. */
-  async whyWaits({ head, jobs }: RunDetail): Promise<RunWaiting | null> {
-    const { workers, functions, admission, time } = this.#parts;
+  /**
+   * Of each of these runs that has not ended; null = nothing moves it on. `readerOf` gives a run's event where it is
+   * known: keys of limits are then told with their values.
+   */
+  async whyWait(
+    runIds: readonly string[],
+    readerOf: (runId: string) => EventReader | null = () => null,
+  ): Promise<Map<string, RunWaiting | null>> {
+    const { store } = this.#options;
+    const runs = await store.openRuns(runIds);
+    if (runs.length === 0) return new Map();
+    const asked = this.placesOf(runs);
+    const [nowMs, connections, places] = await Promise.all([
+      store.nowMs(),
+      store.listConnections(),
+      store.placesTaken(asked),
+    ]);
+    this.#parts.time.observe(nowMs);
+    const around = { nowMs, connections, places };
+    return new Map(runs.map((run) => [run.head.id, this.reasonOf(run, asked, around, readerOf(run.head.id))]));
+  }
+
+  /** What is to be asked about the places that these runs want. */
+  placesOf(runs: readonly OpenRun[]): AskedPlaces {
+    const jobs = runs.flatMap((run) =>
+      run.jobs.filter(isForWorkers).map((job) => ({ ...job, functionId: run.head.functionId })),
+    );
+    const open = jobs.filter(({ leasedBy }) => leasedBy === null);
+    const throttles = new Map(
+      open.flatMap(({ functionId, throttle }) =>
+        throttle === null ? [] : [[`${functionId}\n${throttle}`, { functionId, key: throttle }] as const],
+      ),
+    );
+    return {
+      slots: [...new Set(open.flatMap(({ slots }) => slots))],
+      throttles: [...throttles.values()],
+      ahead: open.map(({ id: jobId, functionId, availableMs, priority }) => ({
+        jobId,
+        functionId,
+        availableMs,
+        priority,
+      })),
+      functionIds: [...new Set(open.map(({ functionId }) => functionId))],
+    };
+  }
+
+  /** From what was read; asks nothing. */
+  reasonOf(run: OpenRun, asked: AskedPlaces, around: AroundRuns, event: EventReader | null = null): RunWaiting | null {
+    return whyRunWaits(this.#factsOf(run, asked, around, event));
+  }
+
+  #factsOf(
+    run: OpenRun,
+    asked: AskedPlaces,
+    { nowMs, connections, places }: AroundRuns,
+    event: EventReader | null,
+  ): WaitingFacts {
+    const { workers, functions, admission } = this.#parts;
     const { clock, settings } = this.#options;
+    const { functionId, appVersion, startedMs } = run.head;
+    const fn = functions.get(functionId);
+    const work = run.jobs.filter(isForWorkers);
+    const job = work.find(({ leasedBy, availableMs }) => leasedBy === null || availableMs <= nowMs);
+    const admittance = admission.mayStart({ at: "CLAIM", functionId });
+    return {
+      nowMs,
+      run,
+      steps: readWaitingSteps(run.facts),
+      holderOf: (held) => this.#holderOf(held, run, connections),
+      // Also one that has told nothing of it yet.
+      begunBy: startedMs === null && work.every(({ isUnplaced }) => isUnplaced) ? null : appVersion,
+      versionPolicy: settings.versionPolicy,
+      versions: this.#versionsOf(run, connections),
+      rolledOut: null,
+      seenMs: places.seenMs[asked.functionIds.indexOf(functionId)] ?? null,
+      hasRoom: workers.roomByVersion([functionId], clock.monotonicMs(), 1).some(({ limit }) => limit > 0),
+      limits: fn && job ? limitsOf(fn, job, asked, places, event) : [],
+      throttledUntilMs: fn && job ? throttledUntilMs(fn, job, asked, places) : null,
+      ahead: places.ahead[asked.ahead.findIndex(({ jobId }) => jobId === job?.id)] ?? 0,
+      isDraining: !admittance.may && admittance.why === "GATEWAY_DRAINING",
+      pause: null,
+    };
+  }
+
+  #versionsOf({ head }: OpenRun, connections: readonly ListedConnection[]): WaitingFacts["versions"] {
+    const { workers, functions } = this.#parts;
     const { functionId, appId, appVersion } = head;
-    const isHeld = ({ leasedBy, availableMs }: JobView): boolean => leasedBy !== null && availableMs > time.nowMs();
-    const waiting = jobs.filter((job) => (job.kind === "pass" || job.kind === "step") && !isHeld(job));
-    if (head.endedMs !== null || waiting.length === 0) return null;
-    const elsewhere = await this.#versions.elsewhere();
+    const elsewhere = new Elsewhere(othersThan(connections, this.#options.settings.gatewayId));
     const known = functions.versionsOf(functionId);
-    const versions = (known.includes(appVersion) ? known : [...known, appVersion]).map((version) => {
+    return (known.includes(appVersion) ? known : [...known, appVersion]).map((version) => {
       const queue = functions.queueOf(functionId, version);
       const name = versionName(appId, version);
       return {
         version,
         queue,
-        isConnected: workers.connects(functionId, version) || elsewhere?.connects(name, queue) === true,
-        isOpen: workers.hasVersion(functionId, version) || elsewhere?.takes(name, queue) === true,
+        isConnected: workers.connects(functionId, version) || elsewhere.connects(name, queue),
+        isOpen: workers.hasVersion(functionId, version) || elsewhere.takes(name, queue),
       };
     });
-    const dueMs = Math.min(...waiting.map(({ availableMs }) => availableMs));
-    const admittance = admission.mayStart({ at: "CLAIM", functionId });
-    return whyRunWaits({
-      dueMs,
-      dueInMs: Math.max(0, dueMs - time.nowMs()),
-      appId: plainName(appId),
-      // Also one that has told nothing of it yet.
-      begunBy: head.startedMs === null && waiting.every(({ isUnplaced }) => isUnplaced) ? null : appVersion,
-      versionPolicy: settings.versionPolicy,
-      versions,
-      hasRoom: workers.roomByVersion([functionId], clock.monotonicMs(), 1).some(({ limit }) => limit > 0),
-      isLimited: functions.get(functionId)?.limits != null,
-      isDraining: !admittance.may && admittance.why === "GATEWAY_DRAINING",
-      isPaused: !admittance.may && admittance.why === "FUNCTION_PAUSED",
-    });
   }
+
+  #holderOf({ id, epoch, leasedBy }: OpenJob, { head }: OpenRun, connections: readonly ListedConnection[]): Holder {
+    const { dispatches, functions } = this.#parts;
+    const { settings, clock } = this.#options;
+    const dispatch = dispatches.get(requestIdOf({ jobId: id, epoch }));
+    if (dispatch && !dispatch.elsewhere) {
+      const instanceId = dispatch.worker?.session.instanceId ?? dispatch.lease?.instanceId;
+      if (instanceId === undefined) return { at: "gateway" };
+      const nowMs = clock.monotonicMs();
+      return {
+        at: "here",
+        instanceId,
+        isAcked: dispatch.acked,
+        silentMs: nowMs - dispatch.lastHeardMs,
+        extendLeaseMs: dispatch.worker?.session.extendLeaseMs ?? Number.POSITIVE_INFINITY,
+        lostMs: dispatch.worker === null && dispatch.lostMs !== undefined ? nowMs - dispatch.lostMs : null,
+      };
+    }
+    if (leasedBy === settings.gatewayId) return { at: "gateway" };
+    const name = versionName(head.appId, head.appVersion);
+    const queue = functions.queueOf(head.functionId, head.appVersion);
+    const there = connections.filter(({ gatewayId }) => gatewayId === leasedBy);
+    const able = there.filter((one) => new Elsewhere([one]).connects(name, queue));
+    const silentMs = there[0]?.silentMs ?? null;
+    return {
+      at: "elsewhere",
+      instanceIds: [...new Set(able.map(({ instanceId }) => instanceId))],
+      silentMs: silentMs !== null && silentMs >= SILENT_MS ? silentMs : null,
+    };
+  }
+}
+
+const isForWorkers = ({ kind }: OpenJob): boolean => kind === "pass" || kind === "step";
+
+const othersThan = (connections: readonly ListedConnection[], own: string): ListedConnection[] =>
+  connections.filter(({ gatewayId, silentMs }) => gatewayId !== own && silentMs < SILENT_MS);
+
+/** The first slots of a lane are those of its function's limits, in their order. */
+function limitsOf(
+  { settings }: KnownFunction,
+  job: OpenJob,
+  asked: AskedPlaces,
+  places: PlacesTaken,
+  event: EventReader | null,
+): LimitFacts[] {
+  return settings.concurrency.flatMap(({ limit, key }, index) => {
+    const use = places.slots[asked.slots.indexOf(job.slots[index] ?? "")];
+    if (!use) return [];
+    return [{ limit, use, key: key === null ? null : event ? `${key} = ${event.text(key)}` : key }];
+  });
+}
+
+function throttledUntilMs(
+  { id, limits }: KnownFunction,
+  job: OpenJob,
+  asked: AskedPlaces,
+  places: PlacesTaken,
+): number | null {
+  if (!limits?.throttle || job.throttle === null) return null;
+  const { everyMs, burst } = limits.throttle;
+  const index = asked.throttles.findIndex(({ functionId, key }) => functionId === id && key === job.throttle);
+  const atMs = places.throttles[index] ?? null;
+  return atMs === null ? null : atMs - (burst - 1) * everyMs;
 }

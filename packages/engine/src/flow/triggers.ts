@@ -57,6 +57,11 @@ export class EventReader {
     return expression === null ? "" : digest(keyText(this.#expressions.value(expression, this.#data())));
   }
 
+  /** The value of a `key` option, for people. */
+  text(expression: string): string {
+    return keyText(this.#expressions.value(expression, this.#data()));
+  }
+
   /** What a wait with this condition on a later event is found by; "" also when the condition cannot be used. */
   match(condition: string): string {
     if (this.#expressions.problem(condition) !== null) return "";

@@ -175,11 +175,7 @@ export function jobKey(kind: JobKind, key: string): string {
   return kind === "pass" ? "pass" : `${kind}:${key}`;
 }
 
-/** Timers of the run as a whole; they move nothing on by themselves. */
-export const DEADLINE = "holdfast/deadline";
-export const FINISH_TIMEOUT = "holdfast/finish";
-
-export const isRunTimer = (key: string): boolean => key === DEADLINE || key === FINISH_TIMEOUT;
+export { DEADLINE, FINISH_TIMEOUT, isRunTimer } from "@holdfast/store";
 
 export function isEnded(status: RunStatus): boolean {
   return status === "COMPLETED" || status === "FAILED" || status === "CANCELLED";

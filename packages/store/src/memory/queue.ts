@@ -198,6 +198,10 @@ export class Queue {
       for (const job of this.#byFunction.of(functionId)) if (job.lane === "") job.lane = "-";
   }
 
+  inSlot(slot: string): Iterable<JobRow> {
+    return this.#bySlot.of(slot);
+  }
+
   /** Places of a slot that are taken: by everything that is leased and was not returned. */
   taken(slot: string): number {
     let count = 0;

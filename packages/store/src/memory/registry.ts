@@ -101,6 +101,12 @@ export class Registry {
     for (const head of heads()) if (goesOn(head)) throw functionTaken(slug, appId, holder, "runs");
   }
 
+  /** When a deployment that has the function was last there. */
+  seenMs(functionId: string): number | null {
+    const seen = [...this.#groups.values()].flat().filter(({ slugs }) => slugs.includes(functionId));
+    return seen.length === 0 ? null : Math.round(Math.max(...seen.map(({ seenMs }) => seenMs)));
+  }
+
   all(): StoredFunction[] {
     return [...this.functions.values()].sort((a, b) => byText(a.slug, b.slug));
   }

@@ -14,6 +14,7 @@ import { checkStorable } from "../rules/storable.ts";
 import { claimLimited } from "./limited-claims.ts";
 import type { Taken } from "./rows.ts";
 import type { Tables } from "./tables.ts";
+import { openRuns, placesTaken, unmovedRuns } from "./waiting-reads.ts";
 
 /** How calls of one store get to the tables. The simulation's is slow, and loses some. */
 export interface TableAccess {
@@ -256,6 +257,18 @@ export class StoreOnTables implements Store {
 
   listConnections(): ReturnType<Store["listConnections"]> {
     return this.#access.call(() => this.#tables.registry.connections());
+  }
+
+  openRuns(runIds: readonly string[]): ReturnType<Store["openRuns"]> {
+    return this.#access.call(() => openRuns(this.#tables, runIds));
+  }
+
+  placesTaken(asked: Parameters<Store["placesTaken"]>[0]): ReturnType<Store["placesTaken"]> {
+    return this.#access.call(() => placesTaken(this.#tables, asked));
+  }
+
+  unmovedRuns(page: Parameters<Store["unmovedRuns"]>[0]): ReturnType<Store["unmovedRuns"]> {
+    return this.#access.call(() => unmovedRuns(this.#tables, page));
   }
 
   queueDepth(): ReturnType<Store["queueDepth"]> {

@@ -13,6 +13,7 @@ import type {
 } from "./events.ts";
 import type { DatabaseHealth, StoreReads, StoreStats } from "./reads.ts";
 import type { AppRecord, ConnectionRecord, StoredFunction, StoredRegistry } from "./registry.ts";
+import type { WaitingReads } from "./waiting.ts";
 import type {
   ClaimedJob,
   ClaimRequest,
@@ -47,7 +48,7 @@ import type {
  * half done: a rejected write changed nothing, or (only after `retryForMs` without a database) its fate is unknown,
  * which the message says.
  */
-export interface Store extends StoreReads {
+export interface Store extends StoreReads, WaitingReads {
   /**
    * Brings the schema up to date. Safe when several gateways start at once; does nothing when there is nothing to do.
    * @throws HoldfastError `DATABASE_UNREACHABLE`, `DATABASE_TOO_OLD` (before Postgres 14), `DATABASE_SCHEMA_NEWER`

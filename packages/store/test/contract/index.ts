@@ -11,6 +11,7 @@ import { limitsContract } from "./limits.ts";
 import { readsContract } from "./reads.ts";
 import { refusalsContract } from "./refusals.ts";
 import { registryContract } from "./registry.ts";
+import { waitingContract } from "./waiting.ts";
 import { waitsContract } from "./waits.ts";
 
 interface Part {
@@ -30,6 +31,7 @@ const PARTS: Readonly<Record<string, Part>> = {
   refusals: { test: refusalsContract },
   registry: { test: registryContract, virtualTime: true },
   schedules: { test: cronsContract },
+  waiting: { test: waitingContract },
   waits: { test: waitsContract },
 };
 

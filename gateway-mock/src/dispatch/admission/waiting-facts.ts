@@ -1,0 +1,100 @@
+/** What the reason of a run is made from, and how it is shown. `why-run-waits.ts` makes it; here is no logic. */
+import type { VersionPolicy } from "@holdfast/engine";
+import type { OpenJob, OpenRun, SlotUse } from "@holdfast/store";
+import type { Waiting } from "./may-start.ts";
+import type { WaitingSteps } from "./waiting-steps.ts";
+
+export type WaitingReason =
+  | Waiting["why"]
+  /** A worker is at it. */
+  | "AT_WORK"
+  /** It was sent to a worker that has not acknowledged it. */
+  | "SENT"
+  /** Its worker's connection is gone, and it may come back. */
+  | "WORKER_DISCONNECTED"
+  /** The worker or the gateway that has it has said nothing for a while. */
+  | "LEASE_SILENT"
+  /** Nothing holds it up: it is being handed out, or decided on. */
+  | "STARTING"
+  | "NO_WORKER"
+  | "THROTTLED"
+  | "RETRY"
+  | "FETCHING"
+  | "SLEEPING"
+  | "EVENT"
+  | "SIGNAL"
+  | "CHILD_RUN";
+
+/** As the API shows it. */
+export interface RunWaiting {
+  readonly reason: WaitingReason;
+  readonly message: string;
+  /** When it is over by itself at the latest, as far as that is known. */
+  readonly untilMs: number | null;
+  /** The step that it is about, as its author wrote it. */
+  readonly step: string | null;
+  /** Another run that it is about: the one that has the place, or the one that was invoked. */
+  readonly runId: string | null;
+  /** The worker that has it. */
+  readonly instanceId: string | null;
+}
+
+/** Who has a leased job, as far as this gateway can say. */
+export type Holder =
+  /** `silentMs`: since the worker's last word about it. `lostMs`: since its connection ended; null = it is there. */
+  | {
+      readonly at: "here";
+      readonly instanceId: string;
+      readonly isAcked: boolean;
+      readonly silentMs: number;
+      readonly extendLeaseMs: number;
+      readonly lostMs: number | null;
+    }
+  /** `instanceIds`: of the workers there that may have it. `silentMs`: since the gateway's last sign of life. */
+  | { readonly at: "elsewhere"; readonly instanceIds: readonly string[]; readonly silentMs: number | null }
+  /** This gateway has it, and no worker was given it yet. */
+  | { readonly at: "gateway" };
+
+/** One of its function's limits, as far as a job is counted by it. */
+export interface LimitFacts {
+  readonly limit: number;
+  /** What it is counted by, with the value where that is known: `event.data.customer = 7`; null = all runs together. */
+  readonly key: string | null;
+  readonly use: SlotUse;
+}
+
+export interface WaitingFacts {
+  /** The database's time. */
+  readonly nowMs: number;
+  readonly run: OpenRun;
+  readonly steps: WaitingSteps;
+  readonly holderOf: (job: OpenJob) => Holder;
+  /** The version that has begun it; null: none has. */
+  readonly begunBy: string | null;
+  readonly versionPolicy: VersionPolicy;
+  /** The versions that have its function, the newest first, as they are connected here or at other gateways. */
+  readonly versions: readonly {
+    readonly version: string;
+    readonly queue: string;
+    /** A worker that serves the queue is connected. */
+    readonly isConnected: boolean;
+    /** One takes work. */
+    readonly isOpen: boolean;
+  }[];
+  /** The version that its app's rollout begins it with; null: there is no rollout. */
+  readonly rolledOut: string | null;
+  /** When a worker that has its function was seen last; null = never, or not asked. */
+  readonly seenMs: number | null;
+  /** A worker here would have room. */
+  readonly hasRoom: boolean;
+  readonly limits: readonly LimitFacts[];
+  /** When a throttle lets it start; null: none holds it up. */
+  readonly throttledUntilMs: number | null;
+  /** Due jobs of its function that come first. */
+  readonly ahead: number;
+  readonly isDraining: boolean;
+  readonly pause: { readonly sinceMs: number; readonly note: string | null } | null;
+}
+
+/** A reason; what it does not say is null. */
+export type FoundReason = Pick<RunWaiting, "reason" | "message"> & Partial<RunWaiting>;

@@ -1,0 +1,70 @@
+/** Of a run that waits, the work that a worker has: who has it, since when, and whether anything was heard of it. Pure. */
+import { unreachable } from "@holdfast/core";
+import type { OpenJob } from "@holdfast/store";
+import { attemptText, ofStep, stepName } from "./step-words.ts";
+import type { FoundReason, WaitingFacts } from "./waiting-facts.ts";
+import type { WaitingSteps } from "./waiting-steps.ts";
+import { quoted, spanText } from "./waiting-text.ts";
+
+export function heldReason(facts: WaitingFacts, job: OpenJob): FoundReason {
+  const { nowMs, steps } = facts;
+  const holder = facts.holderOf(job);
+  const sinceMs = job.claimedMs === null ? 0 : nowMs - job.claimedMs;
+  const step = job.kind === "step" ? stepName(facts, job.key) : null;
+  const what = job.kind === "step" ? ` with ${ofStep(step)}` : "";
+  const leaseEnds = `its lease ends in ${spanText(job.availableMs - nowMs)}, then another worker gets the work`;
+  switch (holder.at) {
+    case "gateway":
+      return { reason: "STARTING", message: "It is being handed to a worker.", step };
+    case "elsewhere": {
+      const [only] = holder.instanceIds;
+      const isOne = holder.instanceIds.length === 1 && only !== undefined;
+      const who = isOne ? `worker "${quoted(only)}" of another gateway` : "a worker of another gateway";
+      const about = { step, instanceId: isOne ? only : null };
+      if (holder.silentMs !== null) {
+        const message = `It is at ${who}, of which nothing was heard for ${spanText(holder.silentMs)}; ${leaseEnds}.`;
+        return { reason: "LEASE_SILENT", message, untilMs: job.availableMs, ...about };
+      }
+      return { reason: "AT_WORK", message: `It is at work on ${who} for ${spanText(sinceMs)}${what}.`, ...about };
+    }
+    case "here": {
+      const { instanceId, isAcked, silentMs, extendLeaseMs, lostMs } = holder;
+      const who = `worker "${quoted(instanceId)}"`;
+      const about = { step, instanceId };
+      if (lostMs !== null) {
+        const message = `Its ${who} lost its connection ${spanText(lostMs)} ago; if it does not come back, another worker gets the work.`;
+        return { reason: "WORKER_DISCONNECTED", message, untilMs: job.availableMs, ...about };
+      }
+      if (!isAcked) {
+        const message = `It was sent to ${who} ${spanText(silentMs)} ago, which has not acknowledged it yet.`;
+        return { reason: "SENT", message, ...about };
+      }
+      if (silentMs > 2 * extendLeaseMs) {
+        const message = `Its ${who} has said nothing of it for ${spanText(silentMs)}; ${leaseEnds}.`;
+        return { reason: "LEASE_SILENT", message, untilMs: job.availableMs, ...about };
+      }
+      const stall = steps.stalls.get(`${job.id}.${job.epoch}`);
+      const blocked = stall && !stall.ended ? blockedText(stall, nowMs) : "";
+      const retry = blocked === "" && job.kind === "pass" ? retryInPlace(facts) : "";
+      const message = `It is at work on ${who} for ${spanText(sinceMs)}${what}${blocked}${retry}.`;
+      return { reason: "AT_WORK", message, ...about };
+    }
+    default:
+      return unreachable(holder);
+  }
+}
+
+function blockedText(
+  { atMs, stalledMs, location, stepId }: NonNullable<ReturnType<WaitingSteps["stalls"]["get"]>>,
+  nowMs: number,
+): string {
+  const where = location === undefined ? "" : ` at ${quoted(location)}`;
+  const step = stepId === undefined ? "" : ` in ${ofStep(stepId)}`;
+  return `; the worker's main thread is blocked for ${spanText(stalledMs + nowMs - atMs)}${step}${where}`;
+}
+
+/** A step whose next attempt the pass makes by itself. */
+function retryInPlace(facts: WaitingFacts): string {
+  const failure = facts.steps.failures.findLast(({ nextMs }) => nextMs > facts.nowMs);
+  return failure ? `; ${attemptText(facts, failure)}` : "";
+}

@@ -1,0 +1,87 @@
+/** Of a run that waits, the work that is due and that no worker has: what it waits for inside of Holdfast. Pure. */
+import { DEFAULT_QUEUE } from "@holdfast/protocol";
+import { MAX_AHEAD, type OpenJob, plainName } from "@holdfast/store";
+import { stepName } from "./step-words.ts";
+import type { FoundReason, LimitFacts, WaitingFacts } from "./waiting-facts.ts";
+import { plural, quoted, spanText, timeText } from "./waiting-text.ts";
+
+export function dueReason(facts: WaitingFacts, job: OpenJob): FoundReason {
+  const { nowMs, run, pause, isDraining, hasRoom, ahead } = facts;
+  const appId = plainName(run.head.appId);
+  const step = job.kind === "step" ? stepName(facts, job.key) : null;
+  if (pause) {
+    const note = pause.note === null ? "" : `: ${quoted(pause.note)}`;
+    const message = `Its function is paused since ${timeText(pause.sinceMs)}${note}.`;
+    return { reason: "FUNCTION_PAUSED", message, step };
+  }
+  const missing = whyNoWorker(facts);
+  if (missing) return { ...missing, step };
+  if (isDraining) return { reason: "GATEWAY_DRAINING", message: "This gateway is shutting down.", step };
+  const full = job.leasedBy === null ? facts.limits.find(({ limit, use }) => use.taken >= limit) : undefined;
+  if (full) return { ...fullText(full, nowMs), step };
+  if (facts.throttledUntilMs !== null && facts.throttledUntilMs > nowMs) {
+    const { throttledUntilMs: untilMs } = facts;
+    const message = `Its function is throttled: no run of it starts for ${spanText(untilMs - nowMs)}${aheadText(ahead)}.`;
+    return { reason: "THROTTLED", message, untilMs, step };
+  }
+  if (job.wantedVersion !== null) {
+    const message = `It waits for a place at a worker with version "${quoted(job.wantedVersion)}" of the app "${appId}".`;
+    return { reason: "VERSION", message, step };
+  }
+  if (!hasRoom) {
+    const message = `All workers of the app "${appId}" that may run it are busy${aheadText(ahead)}.`;
+    return { reason: "NO_ROOM", message, step };
+  }
+  if (ahead > 0) {
+    return { reason: "BACKLOG", message: `${runsAhead(ahead)} of its function ${come(ahead)} before it.`, step };
+  }
+  const lost =
+    job.leasedBy === null ? "" : `Its lease ended ${spanText(nowMs - job.availableMs)} ago without a result; it`;
+  return { reason: "STARTING", message: `${lost === "" ? "It" : lost} is about to be given to a worker.`, step };
+}
+
+const runsAhead = (ahead: number): string => (ahead >= MAX_AHEAD ? `${MAX_AHEAD} or more runs` : plural(ahead, "run"));
+const come = (ahead: number): string => (ahead === 1 ? "comes" : "come");
+const aheadText = (ahead: number): string => (ahead === 0 ? "" : `, and ${runsAhead(ahead)} ${come(ahead)} before it`);
+
+function fullText({ limit, key, use }: LimitFacts, nowMs: number): FoundReason {
+  const of = key === null ? "" : ` of \`${quoted(key)}\``;
+  const are = use.taken === 1 ? "is" : "are";
+  const oldest =
+    use.oldest === null
+      ? ""
+      : `, ${use.taken === 1 ? "" : "the oldest "}for ${spanText(nowMs - use.oldest.claimedMs)}: ${use.oldest.runId}`;
+  const message = `It waits for a place: ${use.taken} of ${plural(limit, "run")}${of} ${are} at work${oldest}.`;
+  return { reason: "LIMITS", message, runId: use.oldest?.runId ?? null };
+}
+
+function whyNoWorker(facts: WaitingFacts): FoundReason | null {
+  const { run, begunBy, versionPolicy, versions, rolledOut } = facts;
+  const appId = plainName(run.head.appId);
+  const wanted = begunBy ?? (versionPolicy === "strict" ? rolledOut : null);
+  const own = versions.filter(({ version }) => version === wanted);
+  const may = versionPolicy === "strict" && wanted !== null ? own : versions;
+  if (may.some(({ isOpen }) => isOpen)) return null;
+  if (may.some(({ isConnected }) => isConnected)) {
+    return { reason: "NO_ROOM", message: `All workers of the app "${appId}" that may run it are paused.` };
+  }
+  if (versions.some(({ isConnected }) => isConnected)) {
+    const how = begunBy === null ? "Its app's rollout begins it with" : "It began with";
+    const message = `${how} version "${quoted(wanted ?? "")}" of the app "${appId}", of which no worker is connected.`;
+    return { reason: "VERSION", message };
+  }
+  const queue = (may[0] ?? versions[0])?.queue ?? DEFAULT_QUEUE;
+  const last = seenText(facts.seenMs, facts.nowMs);
+  if (queue === DEFAULT_QUEUE) {
+    return { reason: "NO_WORKER", message: `${noWorkerHas(plainName(run.head.functionId))}${last}.` };
+  }
+  return { reason: "NO_WORKER_IN_QUEUE", message: `${noWorkerInQueue(appId, queue)}${last}.` };
+}
+
+export const noWorkerHas = (functionId: string): string => `No connected worker has the function "${functionId}"`;
+
+export const noWorkerInQueue = (appId: string, queue: string): string =>
+  `No connected worker of the app "${appId}" serves the queue "${queue}"`;
+
+export const seenText = (seenMs: number | null, nowMs: number): string =>
+  seenMs === null ? "" : `; the last one was here ${spanText(nowMs - seenMs)} ago`;

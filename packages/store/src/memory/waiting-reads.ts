@@ -1,0 +1,102 @@
+/** What the reasons of open runs are read from, out of the tables. On Postgres `store-postgres/waiting.ts` does the same. */
+import type { WaitingReads } from "../port/waiting.ts";
+import {
+  MAX_AHEAD,
+  MAX_WAITING_FACT,
+  type OpenJob,
+  type OpenRun,
+  type PlacesAsked,
+  type PlacesTaken,
+  type QueuePlace,
+  type SlotUse,
+  type UnmovedPage,
+  WAITING_KINDS,
+  type WaitingFact,
+} from "../port/waiting.ts";
+import type { StoredLogRow } from "../port/work.ts";
+import { movesOn, waitMovesOn } from "../rules/moves-on.ts";
+import { byText, type JobRow, placeOf, type RunRow } from "./rows.ts";
+import type { Tables } from "./tables.ts";
+import { waitOf } from "./waits.ts";
+
+const KINDS: ReadonlySet<string> = new Set(WAITING_KINDS);
+const EVENT = ',"event":';
+
+export function openRuns(tables: Tables, runIds: readonly string[]): OpenRun[] {
+  return [...new Set(runIds)].sort(byText).flatMap((runId) => {
+    const run = tables.runs.get(runId);
+    return run && run.head.endedMs === null ? [openRun(run)] : [];
+  });
+}
+
+function openRun({ head, jobs, waits, log }: RunRow): OpenRun {
+  return {
+    head,
+    jobs: [...jobs].sort((a, b) => a.availableMs - b.availableMs || byText(a.id, b.id)).map(openJob),
+    waits: [...waits.values()].sort((a, b) => a.beganMs - b.beganMs || byText(a.key, b.key)).map(waitOf),
+    facts: log.filter(({ kind }) => KINDS.has(kind)).map(shortened),
+  };
+}
+
+function openJob(job: JobRow): OpenJob {
+  const { id, kind, key, attempt, iteration, epoch, priority, availableMs, leasedBy, claimedMs, wantedVersion } = job;
+  const { slotA, slotB, throttle, unplacedSinceMs } = job;
+  return {
+    ...{ id, kind, key, attempt, iteration, epoch, priority, availableMs, leasedBy, claimedMs, throttle },
+    wantedVersion,
+    isUnplaced: epoch === 0 || unplacedSinceMs !== null,
+    slots: [slotA, slotB].filter((slot) => slot !== null),
+  };
+}
+
+function shortened({ headVersion: _, headStatus: __, ...row }: StoredLogRow): WaitingFact {
+  const { kind, dataJson } = row;
+  if (kind !== "RUN_CREATED") return dataJson.length > MAX_WAITING_FACT ? { ...row, dataJson: "{}" } : row;
+  const at = dataJson.indexOf(EVENT);
+  return { ...row, dataJson: at < 0 || at > MAX_WAITING_FACT ? "{}" : `${dataJson.slice(0, at)}}` };
+}
+
+export function placesTaken(tables: Tables, asked: PlacesAsked): PlacesTaken {
+  return {
+    slots: asked.slots.map((slot) => slotUse(tables, slot)),
+    throttles: asked.throttles.map(({ functionId, key }) => {
+      const atMs = tables.flowRules.startMs(functionId, key);
+      return atMs === undefined ? null : Math.round(atMs);
+    }),
+    ahead: asked.ahead.map((place) => ahead(tables, place)),
+    seenMs: asked.functionIds.map((functionId) => tables.registry.seenMs(functionId)),
+  };
+}
+
+function slotUse({ jobs }: Tables, slot: string): SlotUse {
+  const holders = [...jobs.inSlot(slot)]
+    .filter(({ leasedBy }) => leasedBy !== null)
+    .sort((a, b) => (a.claimedMs ?? 0) - (b.claimedMs ?? 0) || byText(a.id, b.id));
+  const [first] = holders;
+  return {
+    taken: jobs.taken(slot),
+    oldest: first ? { runId: first.runId, claimedMs: first.claimedMs ?? 0 } : null,
+  };
+}
+
+function ahead({ jobs }: Tables, place: QueuePlace): number {
+  const isBefore = (job: JobRow): boolean => job.id !== place.jobId && placeOf(job) < placeOf(place);
+  return Math.min(jobs.due(place.functionId).filter(isBefore).length, MAX_AHEAD);
+}
+
+export function unmovedRuns(
+  tables: Tables,
+  { limit, cursor }: Parameters<WaitingReads["unmovedRuns"]>[0],
+): UnmovedPage {
+  const before = [...tables.runs.values()]
+    .filter(({ head }) => cursor === undefined || head.id < cursor)
+    .sort((a, b) => byText(b.head.id, a.head.id));
+  const page = before.slice(0, limit);
+  const isUnmoved = ({ head, jobs, waits }: RunRow): boolean =>
+    head.endedMs === null && ![...jobs].some(movesOn) && ![...waits.values()].some(waitMovesOn);
+  return {
+    runIds: page.filter(isUnmoved).map(({ head }) => head.id),
+    looked: page.length,
+    nextCursor: page.length < limit ? null : (page.at(-1)?.head.id ?? null),
+  };
+}

@@ -1,0 +1,105 @@
+/**
+ * What the reasons for which runs wait are read from: open runs with their jobs and the facts about what they wait for,
+ * what takes the places that they want, and runs that nothing moves on. Only people ask, and a sweep that counts.
+ */
+import type { StoredWait } from "./events.ts";
+import type { JobView } from "./reads.ts";
+import type { LogKind, LogRow, RunHead } from "./work.ts";
+
+/** A job of an open run, with what decides when it may start. */
+export interface OpenJob extends JobView {
+  readonly iteration: number;
+  readonly priority: number;
+  /** What it occupies while it is leased, in the order of its function's limits. */
+  readonly slots: readonly string[];
+  /** What its first start is paced by. */
+  readonly throttle: string | null;
+  /** It was put off until a worker of this version has room. */
+  readonly wantedVersion: string | null;
+}
+
+/** Facts that say what a run waits for. The data of one that is longer than `MAX_WAITING_FACT` is left out: `{}`. */
+export const WAITING_KINDS = [
+  "RUN_CREATED",
+  "STEP_PLANNED",
+  "STEP_WAITING",
+  "STEP_ATTEMPT_FAILED",
+  "PASS_FAILED",
+  "PINNED",
+  "STALLED",
+] as const satisfies readonly LogKind[];
+
+export const MAX_WAITING_FACT = 32_768;
+
+export interface WaitingFact extends LogRow {
+  readonly seq: number;
+  readonly atMs: number;
+}
+
+/** A run that has not ended. */
+export interface OpenRun {
+  readonly head: RunHead;
+  /** In the order in which they are due. */
+  readonly jobs: readonly OpenJob[];
+  readonly waits: readonly StoredWait[];
+  /** Of `WAITING_KINDS`, in the order of writing. Of RUN_CREATED only the field `run` is there. */
+  readonly facts: readonly WaitingFact[];
+}
+
+/** The place of a job in the order of claims of its function. */
+export interface QueuePlace {
+  readonly jobId: string;
+  readonly functionId: string;
+  readonly availableMs: number;
+  readonly priority: number;
+}
+
+export interface PlacesAsked {
+  readonly slots: readonly string[];
+  readonly throttles: readonly { readonly functionId: string; readonly key: string }[];
+  readonly ahead: readonly QueuePlace[];
+  /** Functions of which it is asked when a worker was there last. */
+  readonly functionIds: readonly string[];
+}
+
+/** Jobs before a place are counted up to here. */
+export const MAX_AHEAD = 1_000;
+
+export interface SlotUse {
+  /** How many places are taken. */
+  readonly taken: number;
+  /** Who has had one for the longest time. */
+  readonly oldest: { readonly runId: string; readonly claimedMs: number } | null;
+}
+
+/** What takes the places: each list is in the order in which it was asked. */
+export interface PlacesTaken {
+  readonly slots: readonly SlotUse[];
+  /** When the next start would be due at an even pace; null = nothing is paced. */
+  readonly throttles: readonly (number | null)[];
+  /** How many due jobs come first, at most `MAX_AHEAD`. */
+  readonly ahead: readonly number[];
+  /** When a deployment that has the function was last seen connected, as precisely as gateways note it; null = never. */
+  readonly seenMs: readonly (number | null)[];
+}
+
+/** A page of all runs, the newest first. */
+export interface UnmovedPage {
+  /** Runs that have not ended and that neither a job nor a wait moves on. */
+  readonly runIds: readonly string[];
+  /** How many runs were looked at. */
+  readonly looked: number;
+  /** Null: that was the oldest. */
+  readonly nextCursor: string | null;
+}
+
+export interface WaitingReads {
+  /** Those among `runIds` that exist and have not ended. */
+  openRuns(runIds: readonly string[]): Promise<readonly OpenRun[]>;
+  placesTaken(asked: PlacesAsked): Promise<PlacesTaken>;
+  /**
+   * Looks for runs that nothing moves on among `limit` runs before `cursor`. Timers that only end a run (its deadline,
+   * its timeouts) do not move it on.
+   */
+  unmovedRuns(page: { readonly limit: number; readonly cursor?: string }): Promise<UnmovedPage>;
+}

@@ -1,0 +1,135 @@
+/** The contract's part about what the reasons of open runs are read from. */
+import { describe, expect, it } from "vitest";
+import { type Lane, MAX_WAITING_FACT } from "../../src/index.ts";
+import { type ContractBench, claimOne, logRow, newId, passJob, runDone, seedLeased, seedRun } from "./harness.ts";
+
+const NOTHING_ASKED = { slots: [], throttles: [], ahead: [], functionIds: [] };
+
+export function waitingContract(bench: ContractBench): void {
+  const without = (text: string): string => text.repeat(MAX_WAITING_FACT);
+
+  describe("Open runs", () => {
+    it("runs that go on are read with their jobs, waits and the facts about what they wait for", async () => {
+      const functionId = `open-${newId()}`;
+      const [open, over] = [await seedRun(bench.store, { run: { functionId } }), await seedLeased(bench.store)];
+      await bench.store.commit(runDone(over));
+      await bench.store.commit({
+        runId: open.runId,
+        fence: null,
+        cas: 1,
+        log: [
+          logRow("STEP_COMPLETED", "a", { dataJson: `{"data":"${without("x")}"}` }),
+          logRow("STEP_WAITING", "s", { dataJson: '{"op":"WaitForEvent","name":"paid"}' }),
+          logRow("STEP_ATTEMPT_FAILED", "b", { dataJson: `{"error":"${without("y")}"}` }),
+        ],
+        head: { status: "WAITING" },
+        removeJobs: [],
+        addJobs: [passJob(open.runId, { kind: "timer", key: "s", functionId: "", delayMs: 3_600_000 })],
+        addWaits: [{ runId: open.runId, key: "s", kind: "event", name: "shop/paid", expiresInMs: 3_600_000 }],
+      });
+      const [run, ...more] = await bench.store.openRuns([over.runId, open.runId, newId(), open.runId]);
+      expect(more).toEqual([]);
+      expect(run).toMatchObject({
+        head: { id: open.runId, status: "WAITING", endedMs: null },
+        jobs: [
+          {
+            id: open.jobId,
+            kind: "pass",
+            priority: 0,
+            slots: [],
+            throttle: null,
+            wantedVersion: null,
+            isUnplaced: true,
+          },
+          { kind: "timer", key: "s" },
+        ],
+        waits: [{ key: "s", kind: "event", name: "shop/paid" }],
+        facts: [
+          { kind: "RUN_CREATED", dataJson: "{}" },
+          { kind: "STEP_WAITING", key: "s", dataJson: '{"op":"WaitForEvent","name":"paid"}' },
+          { kind: "STEP_ATTEMPT_FAILED", key: "b", dataJson: "{}" },
+        ],
+      });
+      await bench.store.commit({ ...runDone(open, 2, 0), removeWaits: "all" });
+    });
+
+    it("what takes a place is told: how many, who for the longest time, and what comes first in the queue", async () => {
+      const functionId = `places-${newId()}`;
+      const lane: Lane = { id: newId().toLowerCase(), slots: [newId()], throttle: null };
+      const runs = [1, 2, 3].map(() => seedRun(bench.store, { run: { functionId }, job: { lane } }));
+      const [first, second, third] = await Promise.all(runs);
+      const limits = { slots: [1], throttle: null, shared: false };
+      const { jobs } = await bench.store.claimLimited({
+        gatewayId: "gateway-a",
+        wants: [{ functionId, limit: 5, leaseMs: 60_000, limits }],
+      });
+      expect(jobs).toHaveLength(1);
+      const waiting = [first!, second!, third!].filter(({ runId }) => runId !== jobs[0]?.runId);
+      const open = await bench.store.openRuns(waiting.map(({ runId }) => runId));
+      const places = open.flatMap((run) =>
+        run.jobs.map(({ id: jobId, availableMs, priority }) => ({ jobId, functionId, availableMs, priority })),
+      );
+      const last = { ...places[0]!, availableMs: places[0]!.availableMs + 60_000 };
+      const none = newId();
+      expect(
+        await bench.store.placesTaken({
+          slots: [lane.slots[0] ?? "", none],
+          throttles: [{ functionId, key: none }],
+          ahead: [last, { ...last, functionId: none }],
+          functionIds: [none],
+        }),
+      ).toEqual({
+        slots: [
+          { taken: 1, oldest: { runId: jobs[0]?.runId, claimedMs: expect.any(Number) } },
+          { taken: 0, oldest: null },
+        ],
+        throttles: [null],
+        ahead: [1, 0],
+        seenMs: [null],
+      });
+      expect(await bench.store.placesTaken(NOTHING_ASKED)).toEqual({ slots: [], throttles: [], ahead: [], seenMs: [] });
+      for (const run of [first!, second!, third!]) {
+        await bench.store.commit({ ...runDone(run), fence: null, cas: "live" });
+      }
+    });
+  });
+
+  describe("Runs that nothing moves on", () => {
+    it("a run without a job is found, so is one that only its deadline ends, page by page", async () => {
+      const seeded = [await seedRun(bench.store), await seedRun(bench.store), await seedRun(bench.store)];
+      const [none, deadline, waits] = seeded as [(typeof seeded)[0], (typeof seeded)[0], (typeof seeded)[0]];
+      const orphan = { fence: null, cas: 1, head: { status: "WAITING" }, removeJobs: "all" } as const;
+      const log = [logRow("PASS_REPORTED")];
+      const timer = (runId: string) =>
+        passJob(runId, { kind: "timer", key: "holdfast/deadline", functionId: "", delayMs: 3_600_000 });
+      await bench.store.commit({ ...orphan, log, runId: none!.runId, addJobs: [] });
+      await bench.store.commit({ ...orphan, log, runId: deadline!.runId, addJobs: [timer(deadline!.runId)] });
+      await bench.store.commit({
+        ...orphan,
+        ...{ log, runId: waits!.runId, addJobs: [timer(waits!.runId)] },
+        addWaits: [{ runId: waits!.runId, key: "s", kind: "signal", name: newId() }],
+      });
+      const found: string[] = [];
+      let looked = 0;
+      let cursor: string | null | undefined;
+      do {
+        const page = await bench.store.unmovedRuns({ limit: 2, ...(cursor ? { cursor } : {}) });
+        expect(page.looked).toBeLessThanOrEqual(2);
+        found.push(...page.runIds);
+        looked += page.looked;
+        cursor = page.nextCursor;
+      } while (cursor !== null);
+      expect(looked).toBeGreaterThanOrEqual(3);
+      expect(found).toEqual([deadline!.runId, none!.runId]);
+      for (const run of seeded) await bench.store.commit({ ...runDone(run!, 2), fence: null, removeWaits: "all" });
+      expect((await bench.store.unmovedRuns({ limit: 1_000 })).runIds).toEqual([]);
+    });
+
+    it("jobs of a claimed pass move a run on", async () => {
+      const functionId = `claimed-${newId()}`;
+      const run = await seedRun(bench.store, { run: { functionId } });
+      await claimOne(bench.store, functionId);
+      expect((await bench.store.unmovedRuns({ limit: 1_000 })).runIds).not.toContain(run.runId);
+    });
+  });
+}
