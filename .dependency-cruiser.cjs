@@ -62,7 +62,7 @@ const roomsOf = (folder, label, rooms) =>
 
 const heart = ["ports", "dispatcher-effects", "run-cache", "run-reads", "database-time"];
 /** Files of the SDK that every room but the connection thread may import. */
-const sdkGround = ["options", "runtime", "version"];
+const sdkGround = ["options", "own-files", "runtime", "version"];
 const rooms = [
   ...roomsOf("packages/engine/src", "engine", {
     json: [],
@@ -218,7 +218,7 @@ module.exports = {
       "^packages/sdk/src/connection/main/",
       "^packages/sdk/src/(diagnostics|execution|functions|steps)/",
       "^packages/sdk/src/isolation/(main|shared)/",
-      "^packages/sdk/src/(options|runtime|thread-script|version)\\.ts$",
+      "^packages/sdk/src/(options|own-files|runtime|thread-script|version)\\.ts$",
     ]),
     forbids(
       "sdk-looks-node-up",

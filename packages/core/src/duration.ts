@@ -84,6 +84,21 @@ export function parseGoDurationMs(text: string): number | undefined {
   return Math.round(total);
 }
 
+/** A duration in a sentence: "250 ms", "2.5 s", "3 min", "2 h", "4 days". */
+export function durationText(durationMs: number): string {
+  const ms = Math.max(0, Math.round(durationMs));
+  if (ms < 1_000) return `${ms} ms`;
+  const unit = UNITS_IN_TEXT.find(({ fromMs }) => ms >= fromMs) ?? { name: "s", sizeMs: 1_000 };
+  const count = ms / unit.sizeMs;
+  return `${count < 10 ? Number(count.toFixed(1)) : Math.round(count)} ${unit.name}`;
+}
+
+const UNITS_IN_TEXT = [
+  { name: "days", sizeMs: 86_400_000, fromMs: 2 * 86_400_000 },
+  { name: "h", sizeMs: 3_600_000, fromMs: 2 * 3_600_000 },
+  { name: "min", sizeMs: 60_000, fromMs: 2 * 60_000 },
+] as const;
+
 /** One number and one unit, the only form that every peer understands: "250ms", "10s", "90s". */
 export function formatSingleUnit(durationMs: number): string {
   return durationMs % 1000 === 0 ? `${durationMs / 1000}s` : `${durationMs}ms`;

@@ -61,6 +61,14 @@ export const ERROR_CATALOGUE = {
     summary: "A step failed permanently and the function did not catch the error.",
     fix: "See the cause; the step has used up its attempts or threw a NonRetriableError.",
   },
+  ATTEMPT_FAILED: {
+    summary: "An attempt of a step or of a handler failed. Only log lines have this code.",
+    fix: 'The line has the error and says whether another attempt follows. `logLevel: "error"` leaves such lines out.',
+  },
+  RUN_FAILED: {
+    summary: "A run failed finally. Only log lines have this code.",
+    fix: "The line has the error. Once the code is fixed, run it again on the gateway.",
+  },
   STEP_TIMEOUT: {
     summary: "An attempt of a step took longer than the step's `timeout`; its result, should it come, is not used.",
     fix: "Pass `stepSignal()` to what the body waits for, so that it ends with the attempt. Set a longer `timeout` if the step may take that long.",

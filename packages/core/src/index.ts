@@ -1,9 +1,11 @@
 export { invariant, unreachable } from "./assert.ts";
 export { type BackoffPolicy, backoffDelayMs } from "./backoff.ts";
 export { type Clock, nextTurn, systemClock, systemTimers, type TimerHandle, type Timers } from "./clock.ts";
+export { headOf } from "./console-line.ts";
 export { describeValue, hasControlCharacter } from "./describe-value.ts";
 export {
   type DurationInput,
+  durationText,
   formatSingleUnit,
   MAX_DURATION_MS,
   parseDurationMs,
@@ -24,10 +26,12 @@ export {
   toPlainError,
 } from "./errors.ts";
 export { createUlidFactory, isUlid, type UlidFactory, ulidFromSeed, ulidTimeMs } from "./ids.ts";
-export { LOG_LEVELS, type Log, type LoggerLike, type LogLevel, type LogRecord, logTo, silentLog } from "./logger.ts";
+export { LOG_LEVELS, type Log, type LoggerLike, type LogLevel, type LogRecord } from "./log-record.ts";
+export { consoleLines, LOG_LEVEL_CHOICES, type LogLevelChoice, logFor, logTo, silentLog } from "./logger.ts";
 export { createDriver, type Driver, type DriverOptions, type Next, type Step, type TraceEntry } from "./machine.ts";
 export { type Deferred, deferred, sleep, withTimeout } from "./promises.ts";
 export { type Random, seededRandom, systemRandom, unitOf } from "./random.ts";
 export { Semaphore } from "./semaphore.ts";
 export { readSigningKey, type SigningKey } from "./signing-key.ts";
+export { foldFrames, type IsOwnFile, isInstalledHoldfast, isNodeInternal, stackFrames } from "./stack-text.ts";
 export { type ClockReading, readClocks, suspensionBetween } from "./suspension.ts";

@@ -1,38 +1,44 @@
-/** Log levels, in rising order of weight. */
-export const LOG_LEVELS = ["debug", "info", "warn", "error"] as const;
-export type LogLevel = (typeof LOG_LEVELS)[number];
+/** What Holdfast logs to, and how a line gets there: a console is written to as people read, other loggers get the data. */
+import { ConsoleLines } from "./console-line.ts";
+import { LOG_LEVELS, type Log, type LoggerLike, type LogRecord } from "./log-record.ts";
+
+/** For all consoles of the process, which mostly are one. */
+export const consoleLines = new ConsoleLines();
 
 /**
- * What Holdfast logs to. Console-shaped (`info("text", {...})`) and pino-shaped (`info({...}, "text")`) loggers both
- * have these four methods; `logTo` calls either the right way.
+ * Data goes first, as pino wants it; on a console it comes after the message. A logger that throws never breaks the
+ * caller.
  */
-export interface LoggerLike {
-  debug(...args: unknown[]): void;
-  info(...args: unknown[]): void;
-  warn(...args: unknown[]): void;
-  error(...args: unknown[]): void;
-}
-
-/** One log line before it reaches a logger: text, and data when there is some. */
-export interface LogRecord {
-  readonly level: LogLevel;
-  readonly message: string;
-  readonly data?: Readonly<Record<string, unknown>>;
-}
-
-/** The inner form that Holdfast's own code logs through. */
-export type Log = (level: LogLevel, message: string, data?: Readonly<Record<string, unknown>>) => void;
-
-/** Data goes first, as pino wants it; a console prints it just as well. A logger that throws never breaks the caller. */
 export function logTo(logger: LoggerLike, record: LogRecord): void {
   const { level, message, data } = record;
   try {
-    const returned: unknown = data ? logger[level](data, message) : logger[level](message);
+    let returned: unknown;
+    if (isConsole(logger)) returned = logger[level](consoleLines.lineOf(record));
+    else returned = data ? logger[level](data, message) : logger[level](message);
     // One that is asynchronous may fail later.
     if (typeof returned === "object" && returned !== null) new Promise((resolve) => resolve(returned)).catch(() => {});
   } catch {
     // The user's logger failed; there is nowhere left to report it.
   }
+}
+
+/** A console of any kind: that of the process, of a test runner, or one made with `new Console()`. */
+function isConsole(logger: LoggerLike): boolean {
+  const { table, dir, group } = logger as Partial<Record<"table" | "dir" | "group", unknown>>;
+  return typeof table === "function" && typeof dir === "function" && typeof group === "function";
+}
+
+/** What least is logged; `off` = nothing. */
+export const LOG_LEVEL_CHOICES = [...LOG_LEVELS, "off"] as const;
+export type LogLevelChoice = (typeof LOG_LEVEL_CHOICES)[number];
+
+/** What Holdfast itself logs, to this logger, from this level on. */
+export function logFor(logger: LoggerLike, least: LogLevelChoice): Log {
+  const from = LOG_LEVEL_CHOICES.indexOf(least);
+  return (level, message, data, inWords) => {
+    if (LOG_LEVEL_CHOICES.indexOf(level) < from) return;
+    logTo(logger, { level, message, ...(data ? { data } : {}), ...(inWords ? { inWords } : {}) });
+  };
 }
 
 export const silentLog: Log = () => {};

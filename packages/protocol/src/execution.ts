@@ -38,6 +38,8 @@ export interface ExtendedContext {
   readonly nowMs?: number;
   /** With "lookahead": how often in a row this work was lost by the workers that had it; absent: never. */
   readonly losses?: number;
+  /** How the gateway spaces attempts, without the jitter; workers only say so in their logs. */
+  readonly retry?: { readonly baseMs: number; readonly factor: number; readonly maxMs: number };
 }
 
 export interface ExecutionContext {

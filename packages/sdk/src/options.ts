@@ -7,8 +7,10 @@ import {
   describeValue,
   HoldfastError,
   hasControlCharacter,
+  LOG_LEVEL_CHOICES,
   LOG_LEVELS,
   type LoggerLike,
+  type LogLevelChoice,
   parseDurationMs,
 } from "@holdfast/core";
 
@@ -157,6 +159,12 @@ export const asLogger: OptionParser<LoggerLike> = (logger, source) => {
   const missing = LOG_LEVELS.find((level) => typeof candidate?.[level] !== "function");
   if (missing === undefined) return candidate as LoggerLike;
   throw invalidOption(source, `has no method \`${missing}\`; a logger needs debug, info, warn and error.`);
+};
+
+export const asLogLevel: OptionParser<LogLevelChoice> = (value, source) => {
+  const found = LOG_LEVEL_CHOICES.find((choice) => choice === (typeof value === "string" ? value.trim() : value));
+  if (found !== undefined) return found;
+  throw invalidOption(source, `must be ${LOG_LEVEL_CHOICES.join(", ")}, not ${describeValue(value)}.`);
 };
 
 /** Like `asText`, but the message never shows the value. */

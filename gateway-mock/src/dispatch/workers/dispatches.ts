@@ -157,6 +157,7 @@ export class Dispatches {
       nowMs: this.#time.nowMs(),
       appUuid: this.#proofs.appUuid(state.appId),
       leaseId,
+      retry: this.#options.settings.retry,
     });
     if (frame === null) {
       this.finish(dispatch);

@@ -1,4 +1,5 @@
 /** Builds the GATEWAY_EXECUTOR_REQUEST of a dispatch; its payload is made by packages/engine (`requestPayload`). */
+import type { BackoffPolicy } from "@holdfast/core";
 import { type RunState, requestPayload, sha1Hex } from "@holdfast/engine";
 import { type GatewayFrame, WIRE_LIMITS } from "@holdfast/protocol";
 import { DEFAULT_ENVIRONMENT, environmentOf, plainName } from "@holdfast/store";
@@ -26,11 +27,12 @@ export interface RequestFacts {
   readonly appUuid: string;
   readonly nowMs: number;
   readonly leaseId: string;
+  readonly retry: BackoffPolicy;
 }
 
 /** The frame that asks a worker to run a job; `bytes` alone when it would be larger than a frame may be. */
 export function requestFrame(facts: RequestFacts): { readonly frame: GatewayFrame | null; readonly bytes: number } {
-  const { dispatch, job, worker, state, nowMs, leaseId } = facts;
+  const { dispatch, job, worker, state, nowMs, leaseId, retry } = facts;
   const { requestId, runId, functionId, inPlace } = dispatch;
   const uuid = facts.functionUuid ?? uuidOf(functionId);
   const stepId = job.kind === "pass" ? "step" : job.key;
@@ -44,6 +46,7 @@ export function requestFrame(facts: RequestFacts): { readonly frame: GatewayFram
     inPlace,
     looksAhead: worker.session.extensions.has("lookahead"),
     nowMs,
+    retry,
   });
   const bytes = payload.byteLength;
   if (bytes > MAX_PAYLOAD_BYTES) return { frame: null, bytes };

@@ -2,6 +2,7 @@
  * The JSON of a request, from a run's state: events, memo, context. `../../../protocol/src/execution.ts` has its
  * types; the gateway's `dispatch/workers/request-frame.ts` puts it into a frame.
  */
+import type { BackoffPolicy } from "@holdfast/core";
 import { pooledText, WIRE_LIMITS } from "@holdfast/protocol";
 import { environmentOf } from "@holdfast/store";
 
@@ -24,6 +25,8 @@ export interface PayloadOptions {
   readonly looksAhead: boolean;
   /** So that workers judge by this clock what is due. */
   readonly nowMs: number;
+  /** How attempts are spaced: workers say in their logs when the next one follows. */
+  readonly retry?: BackoffPolicy;
 }
 
 /**
@@ -86,7 +89,7 @@ function payloadText(state: RunState, options: PayloadOptions, isWhole: boolean)
   );
 }
 
-function extendedContext(state: RunState, { nowMs, looksAhead, jobId }: PayloadOptions): object {
+function extendedContext(state: RunState, { nowMs, looksAhead, jobId, retry }: PayloadOptions): object {
   const losses = looksAhead ? (state.losses.get(jobId) ?? 0) : 0;
   const retries: Record<string, { attempt: number; notBeforeMs: number }> = {};
   for (const [stepId, attempt] of state.attempts) {
@@ -110,5 +113,6 @@ function extendedContext(state: RunState, { nowMs, looksAhead, jobId }: PayloadO
     ...(state.deadlineMs === null || isCompensating(state) ? {} : { deadlineMs: state.deadlineMs }),
     ...(state.appVersion === "" ? {} : { appVersion: state.appVersion }),
     ...(losses > 0 ? { losses } : {}),
+    ...(retry ? { retry: { baseMs: retry.baseMs, factor: retry.factor, maxMs: retry.maxMs } } : {}),
   };
 }

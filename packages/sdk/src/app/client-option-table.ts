@@ -7,6 +7,7 @@ import { isStandardSchema, type SchemaMap } from "../events/event-types.ts";
 import {
   asBoolean,
   asLogger,
+  asLogLevel,
   asName,
   asSecretText,
   asText,
@@ -98,6 +99,12 @@ export const CLIENT_OPTIONS = {
     doc: "environment of the app, its events and its runs, such as `preview`, isolated from all others; default `default`",
   },
   logger: { parse: asLogger, doc: "console-shaped or pino-shaped; default the console" },
+  logLevel: {
+    variables: ["_LOG_LEVEL"],
+    parse: asLogLevel,
+    default: "info",
+    doc: "from which level on Holdfast itself logs: `debug`, `info`, `warn`, `error`, `off`; not what handlers log",
+  },
   schemas: { parse: asSchemas, doc: "Standard Schemas of event data, by event name" },
   fetch: { parse: asFunction, doc: "used to send events; default the global `fetch`" },
 } as const satisfies OptionTable<ClientOptions>;

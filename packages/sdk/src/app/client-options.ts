@@ -1,4 +1,4 @@
-import type { LoggerLike } from "@holdfast/core";
+import type { LoggerLike, LogLevelChoice } from "@holdfast/core";
 import type { SchemaMap } from "../events/event-types.ts";
 import type { FetchLike } from "../events/send-http.ts";
 
@@ -31,6 +31,11 @@ export interface ClientOptions<Schemas extends SchemaMap = SchemaMap> {
   readonly env?: string;
   /** Console-shaped or pino-shaped. Default: the console. */
   readonly logger?: LoggerLike;
+  /**
+   * From which level on Holdfast itself logs: connections, attempts and runs that fail, a blocked main thread. It does
+   * not concern what handlers log. `off` = nothing. Default `info`. `HOLDFAST_LOG_LEVEL`.
+   */
+  readonly logLevel?: LogLevelChoice;
   /** Standard Schemas of the data of events, by event name: checked when events are sent and when a function gets them. */
   readonly schemas?: Schemas;
   /** Used to send events. Default: the global `fetch`. */

@@ -54,6 +54,7 @@ export function resolveClientOptions(options: ClientOptions, env: Environment): 
     ...(signingKeyFallback === undefined ? {} : { signingKeyFallback }),
     ...(environment === undefined ? {} : { env: environment }),
     logger: read("logger") ?? console,
+    logLevel: read("logLevel"),
   });
 }
 

@@ -16,6 +16,11 @@ import type { StepRecord } from "./step-record.ts";
 const FAILURE_ID = `${RESERVED_PREFIX}failure`;
 const UNDO_PREFIX = `${RESERVED_PREFIX}compensate:`;
 
+/** The step that a compensation undoes; undefined: it is no compensation. */
+export function withoutUndoPrefix(fullId: string): string | undefined {
+  return fullId.startsWith(UNDO_PREFIX) ? fullId.slice(UNDO_PREFIX.length) : undefined;
+}
+
 /** What a run that undoes its steps has on record: why, and which steps its code had compensations for then. */
 export interface FailureMemo {
   readonly error: PlainError & Record<string, unknown>;

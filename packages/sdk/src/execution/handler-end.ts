@@ -2,7 +2,6 @@
  * What the end of a handler means for its run: returned with or without steps that were never awaited, failed with or
  * without another try.
  */
-import { logTo } from "@holdfast/core";
 import type { HandlerEnd } from "../steps/pass-types.ts";
 import type { PassOptions } from "./pass-options.ts";
 import { encodeResult } from "./result-json.ts";
@@ -21,7 +20,7 @@ export function failedEnd(thrown: Thrown, after: AfterFailure): Failed {
  * The handler returned. Steps that were never awaited still belong to the run: it does not end before they do.
  * @throws HoldfastError `STEP_RESULT_INVALID`, `STEP_RESULT_TOO_LARGE`
  */
-export function returnedEnd(value: unknown, records: Iterable<StepRecord>, { fn, request }: PassOptions): HandlerEnd {
+export function returnedEnd(value: unknown, records: Iterable<StepRecord>, { log, request }: PassOptions): HandlerEnd {
   const { functionSlug } = request;
   const { text: body } = encodeResult(value, `function "${functionSlug}"`);
   const awaits = new Set<string>();
@@ -29,7 +28,7 @@ export function returnedEnd(value: unknown, records: Iterable<StepRecord>, { fn,
     if (promise.isAwaited || progress === "done") continue;
     const state = progress === "failed" ? "failed" : "has not finished";
     const message = `Step "${identity.fullId}" of function "${functionSlug}" ${state} but was never awaited. Add \`await\`.`;
-    logTo(fn.client.options.logger, { level: "warn", message });
+    log("warn", message);
     if (progress === "open") awaits.add(identity.hash);
   }
   return awaits.size > 0 ? { type: "returned", body, awaits } : { type: "returned", body };

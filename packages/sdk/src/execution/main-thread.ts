@@ -2,7 +2,17 @@
  * Executes requests on the thread that called `connect()`: finds the function, reads the input, and runs a `Pass` with
  * the handler. Whatever goes wrong before the handler begins becomes an error reply here.
  */
-import { type Clock, HoldfastError, type LoggerLike, systemClock, systemTimers, type Timers } from "@holdfast/core";
+import {
+  type Clock,
+  HoldfastError,
+  type Log,
+  type LoggerLike,
+  messageOf,
+  systemClock,
+  systemTimers,
+  type Timers,
+  toPlainError,
+} from "@holdfast/core";
 import { type EventPayload, encodeJsonBytes, isRecord, normalizeError } from "@holdfast/protocol";
 import { validateData } from "../events/event-types.ts";
 import type { FetchedRunState } from "../events/run-state.ts";
@@ -16,6 +26,7 @@ import { provideStepSignal } from "../steps/step-signal.ts";
 import type { CancelSignal } from "./abort.ts";
 import { currentSignal, publishCurrentExecution } from "./current.ts";
 import type { ExecutionRequest, ExecutionResult, ExecutionStrategy } from "./execution.ts";
+import { failureLogOf } from "./failure-log.ts";
 import { inTurn, type Turns, UNLIMITED_TURNS } from "./fair-turns.ts";
 import type { IsolatedBodies } from "./isolated-body.ts";
 import { Pass } from "./pass.ts";
@@ -37,6 +48,8 @@ export interface MainThreadDeps {
   readonly withoutJitter?: boolean;
   /** In a pool thread: follows the bodies of a request. */
   readonly watch?: (request: ExecutionRequest) => BodyWatch;
+  /** For what fails; default: the logger of the function's app. */
+  readonly log?: Log;
 }
 
 /** What a reply says its version is when the request's could not be read. */
@@ -56,8 +69,11 @@ export function createMainThreadStrategy(registry: Registry, deps: MainThreadDep
   provideStepSignal(currentSignal);
   const execute: ExecutionStrategy["execute"] = async (request, port, signal) => {
     let requestVersion = FALLBACK_VERSION;
+    let { log } = deps;
     try {
       const found = findFunction(registry, request);
+      const failureLog = deps.log ?? failureLogOf(found);
+      log = failureLog;
       const fn = found.definition.isolate === undefined || found.isFailureHandler ? found : await loadInline(found);
       const read = readPassInput(request.payload, () => fetchState(fn, request, signal));
       const input = read instanceof Promise ? await read : read;
@@ -73,12 +89,13 @@ export function createMainThreadStrategy(registry: Registry, deps: MainThreadDep
           ...(intercept === undefined ? {} : { intercept }),
           ...(watch === undefined ? {} : { watch: watch(request) }),
         };
-        const options = { request, input, fn, mode, port, signal, ports, ...optional };
+        const options = { request, input, fn, mode, port, signal, ports, log: failureLog, ...optional };
         return new Pass(options).run(handlerOf(fn, input, request, ports.clock.nowMs()));
       };
       return await (read instanceof Promise ? inTurn(turns, begin) : begin());
     } catch (thrown) {
       if (signal.aborted) return { ...nothingNew(requestVersion), stale: true };
+      logRefusal(log, request, thrown);
       return infrastructureError(thrown, requestVersion);
     }
   };
@@ -233,6 +250,12 @@ function withoutNote(event: EventPayload): EventPayload {
 function failureOf(event: EventPayload): Error {
   const data = isRecord(event.data) ? event.data : {};
   return reviveError(normalizeError(data.error));
+}
+
+/** No code of the author's ran. Without a function there is no app whose logger it could be: the gateway says it. */
+function logRefusal(log: Log | undefined, { runId, functionSlug }: ExecutionRequest, thrown: unknown): void {
+  const message = `A request for ${functionSlug} could not be carried out: ${messageOf(thrown)}`;
+  log?.("error", message, { runId, functionSlug, err: toPlainError(thrown) }, ["functionSlug"]);
 }
 
 /** No code of the author's ran; the gateway may try another worker. */

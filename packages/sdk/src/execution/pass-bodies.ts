@@ -4,12 +4,13 @@
 import type { Timers } from "@holdfast/core";
 import type { OpText, PassEvent } from "../steps/pass-types.ts";
 import type { CurrentExecution } from "./current.ts";
+import type { FailureLog } from "./failure-log.ts";
 import { inMicrotask } from "./microtasks.ts";
 import type { PassOptions } from "./pass-options.ts";
 import { LONG_BODY_MS } from "./pass-times.ts";
 import type { RetryRules } from "./retry-rules.ts";
 import type { StepRecord } from "./step-record.ts";
-import { type BodyEnd, runWatched, startInTurn } from "./watched-body.ts";
+import { type BodyContext, type BodyEnd, runWatched, startInTurn } from "./watched-body.ts";
 
 export interface PassBodiesDeps {
   readonly options: PassOptions;
@@ -23,6 +24,7 @@ export interface PassBodiesDeps {
   /** Tells the gateway of a step that can be undone before its body begins; undefined: it need not know. */
   readonly announce: ((record: StepRecord, begin: () => void) => void) | undefined;
   readonly send: (event: PassEvent) => void;
+  readonly failures: Pick<FailureLog, "step">;
 }
 
 export class PassBodies {
@@ -33,7 +35,7 @@ export class PassBodies {
   }
 
   start(record: StepRecord): void {
-    const { options, rules, execution, runSignal, timers, isOpen, announce, send } = this.#deps;
+    const { options, rules, execution, runSignal, timers, isOpen, announce, send, failures } = this.#deps;
     const { input, mode, ports } = options;
     record.isRunning = true;
     const isExtended = mode.type === "in-place" || input.extended !== undefined;
@@ -42,7 +44,13 @@ export class PassBodies {
       if (end.type === "finished" || (end.final && mode.type === "in-place")) this.#finish(end.op, end.durationMs);
       else send(end);
     };
-    const context = { execution, runSignal, timers, ports, isExtended, rules };
+    const onFailed: BodyContext["onFailed"] = (thrown, { final: isFinal, retryAfter }) => {
+      // The work is another worker's now, or not wanted: what became of it here says nothing of the run.
+      if (!isOpen()) return;
+      const { identity, attempt } = record;
+      failures.step(identity.fullId, { thrown, attempt, limit: rules.limitOf(record), isFinal, retryAfter });
+    };
+    const context = { execution, runSignal, timers, ports, isExtended, rules, onFailed };
     const run = startInTurn(ports.turns, options.port, record.context, () => {
       if (isOpen()) return runWatched(record, options, context, onEnd);
       // Stopped in between: it counts as running, but must not begin.

@@ -96,7 +96,7 @@ function readStack(value: unknown): readonly string[] {
 }
 
 function readExtended(value: Record<string, unknown>): ExtendedContext {
-  const { undefinedSteps, deadlineMs, appVersion, nowMs, losses } = value;
+  const { undefinedSteps, deadlineMs, appVersion, nowMs, losses, retry } = value;
   return {
     v: 1,
     retries: (optionalRecord(value.retries, "ctx.holdfast.retries") ?? {}) as ExtendedContext["retries"],
@@ -106,7 +106,12 @@ function readExtended(value: Record<string, unknown>): ExtendedContext {
     ...(typeof appVersion === "string" && appVersion !== "" ? { appVersion } : {}),
     ...(typeof nowMs === "number" ? { nowMs } : {}),
     ...(typeof losses === "number" ? { losses } : {}),
+    ...(isSpacing(retry) ? { retry } : {}),
   };
+}
+
+function isSpacing(value: unknown): value is NonNullable<ExtendedContext["retry"]> {
+  return isRecord(value) && [value.baseMs, value.factor, value.maxMs].every((one) => typeof one === "number");
 }
 
 const isText = (value: unknown): value is string => typeof value === "string";

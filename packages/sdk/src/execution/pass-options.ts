@@ -1,4 +1,4 @@
-import type { Clock, Timers } from "@holdfast/core";
+import type { Clock, Log, Timers } from "@holdfast/core";
 import type { RegisteredFunction } from "../functions/registry.ts";
 import type { OpText, PassMode } from "../steps/pass-types.ts";
 import type { StepCall } from "../steps/step-call.ts";
@@ -38,6 +38,8 @@ export interface PassOptions {
   /** Fires when the work is not wanted any more. */
   readonly signal: CancelSignal;
   readonly ports: PassPorts;
+  /** For what fails. */
+  readonly log: Log;
   readonly intercept?: Intercept;
   /** With it results leave this thread before the handler goes on. */
   readonly watch?: BodyWatch;

@@ -5,7 +5,6 @@
  */
 import { createDriver, type Driver, unreachable } from "@holdfast/core";
 import type { ExtendedContext } from "@holdfast/protocol";
-import { schemaFor } from "../functions/registry.ts";
 import { NonDeterminismError, type RunDeadlineError } from "../steps/errors.ts";
 import { Journal } from "../steps/journal.ts";
 import { initialPass } from "../steps/open-pass.ts";
@@ -13,11 +12,11 @@ import { passStep } from "../steps/pass-machine.ts";
 import type { PassEffect, PassEvent, PassState } from "../steps/pass-types.ts";
 import { rejectedStep, type StepCall } from "../steps/step-call.ts";
 import { type StepIdentity, StepNames } from "../steps/step-id.ts";
-import { createStepTools } from "../steps/step-tools.ts";
 import { LazyAbortController } from "./abort.ts";
 import { abandonedOp, Compensation, failureOp, readFailure } from "./compensation.ts";
 import { type CurrentExecution, currentExecution, runAs } from "./current.ts";
 import type { ExecutionResult } from "./execution.ts";
+import { FailureLog } from "./failure-log.ts";
 import { failedEnd, returnedEnd } from "./handler-end.ts";
 import { IdleDetector, SettleQueue } from "./idle-detector.ts";
 import { afterMicrotasks } from "./microtasks.ts";
@@ -27,6 +26,7 @@ import { PassCleanups } from "./pass-cleanups.ts";
 import { PassGrace } from "./pass-grace.ts";
 import type { PassHandler, PassOptions } from "./pass-options.ts";
 import { MISSING_GRACE_MS, RECORDED_GRACE_MS, UNDO_GRACE_MS } from "./pass-times.ts";
+import { stepToolsOf } from "./pass-tools.ts";
 import { type ReplayWatch, watchReplay } from "./replay-watch.ts";
 import { resultOf } from "./result-of.ts";
 import { RetryRules } from "./retry-rules.ts";
@@ -61,6 +61,7 @@ export class Pass {
   readonly #cleanups: PassCleanups;
   readonly #grace: PassGrace;
   readonly #replay: ReplayWatch;
+  readonly #failures: FailureLog;
   #idleSerial: number | null = null;
   #resolve: (result: ExecutionResult) => void = () => {};
 
@@ -70,6 +71,7 @@ export class Pass {
     this.#cleanups = new PassCleanups(ports.timers);
     this.#journal = new Journal(input.steps, input.stack);
     this.#execution = { requestId: request.requestId, runId: request.runId, functionSlug: request.functionSlug };
+    this.#failures = new FailureLog({ ...options, execution: this.#execution, nowMs: ports.clock.nowMs });
     this.#undefinedSteps = new Set(input.extended?.undefinedSteps ?? []);
     const failure = readFailure(this.#journal);
     this.#compensation = failure && new Compensation(failure, this.#journal);
@@ -107,6 +109,7 @@ export class Pass {
       isReplayed: () => this.#journal.isReplayed || this.#compensation?.isCollecting === false,
       announce: this.#time.deadlineMs === undefined ? undefined : this.#checkpoints.announce,
       send: (event) => this.#driver.send(event),
+      failures: this.#failures,
     });
     this.#driver = createDriver<PassState, PassEvent, PassEffect>({
       initial: initialPass(options.mode),
@@ -118,19 +121,13 @@ export class Pass {
   }
 
   run(handler: PassHandler): Promise<ExecutionResult> {
-    const { request, fn, signal, mode } = this.#options;
+    const { signal } = this.#options;
     this.#cleanups.add(this.#controller.follow(signal, () => this.#driver.send({ type: "stop" })));
     const { deadlineMs } = this.#time;
     if (deadlineMs !== undefined) {
       this.#cleanups.set(deadlineMs - this.#time.nowMs(), () => this.#onDeadline(this.#time.expire(deadlineMs)));
     }
-    const step = createStepTools({
-      find: (call) => this.#callStep(call),
-      runId: request.runId,
-      exact: mode.type === "in-place",
-      client: fn.client,
-      schemaOf: (eventName) => schemaFor(fn, eventName),
-    });
+    const step = stepToolsOf(this.#options, (call) => this.#callStep(call));
     return new Promise((resolve) => {
       this.#resolve = resolve;
       if (this.#compensation) this.#idle.notifyWhenIdle();
@@ -163,10 +160,12 @@ export class Pass {
     const { mode, ports } = this.#options;
     const thrown = readThrown(raw);
     const end = failedEnd(thrown, this.#rules.ofHandler({ thrown, raw }));
-    const isUndoable = this.#undoable.some((record) => record.progress === "done" || record.isRunning);
-    if (!end.final || !isUndoable) return this.#driver.send({ type: "handler-ended", end });
+    this.#failures.noteThrown(thrown);
+    const undoable = this.#undoable.filter((record) => record.progress === "done" || record.isRunning);
+    if (!end.final || undoable.length === 0) return this.#driver.send({ type: "handler-ended", end });
     const nowMs = ports.clock.nowMs();
     const isTargeted = mode.type === "targeted";
+    if (!isTargeted && this.#driver.state.phase === "open") this.#failures.runIsUndone(undoable.length);
     const op = isTargeted ? abandonedOp(mode.hash, nowMs) : failureOp(thrown.error, this.#undoable, nowMs);
     this.#driver.send({ type: "handler-ended", end: { type: "op", op, final: isTargeted } });
   }
@@ -293,6 +292,7 @@ export class Pass {
     if (this.#driver.state.phase !== "open" || !compensation.isCollecting) return;
     compensation.isCollecting = false;
     const error = await compensation.run((identity, call) => this.#openStep(identity, call).promise);
+    if (this.#driver.state.phase === "open") this.#failures.undone(error.compensation);
     const body = JSON.stringify({ ...error, __serialized: true });
     this.#driver.send({ type: "handler-ended", end: { type: "failed", body, final: true } });
   }
@@ -323,6 +323,7 @@ export class Pass {
         this.#settling.clear();
         this.#cleanups.run();
         this.#replay.onReply(effect.reply, this.#records.values());
+        this.#failures.onReply(effect.reply);
         return this.#resolve(resultOf(effect.reply, this.#options, (hash) => this.#records.get(hash)));
       }
       default:

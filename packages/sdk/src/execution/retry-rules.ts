@@ -2,7 +2,7 @@
  * Whether an attempt that failed was the last one, and when the next one is due: by what was thrown, by `retries` and
  * `retryIf` of step and function, by how many attempts the gateway grants. One for each pass.
  */
-import { type BackoffPolicy, describeValue, logTo, messageOf } from "@holdfast/core";
+import { type BackoffPolicy, describeValue, messageOf } from "@holdfast/core";
 import { reviveError } from "../steps/errors.ts";
 import { backoffOf, nextDelayMs, type RetryIf, type RetryPolicy, retryAfterText } from "../steps/retry-policy.ts";
 import type { StepCall } from "../steps/step-call.ts";
@@ -70,9 +70,18 @@ export class RetryRules {
     return { ...call, opts: { ...call.opts, retryAfter } };
   }
 
+  /** How many attempts the step has in all; undefined = as many as the gateway grants. */
+  limitOf({ call }: Pick<StepRecord, "call">): number | undefined {
+    return this.#limit(call.retries?.attempts);
+  }
+
   #isLast(attempt: number, retries: number | undefined): boolean {
-    const own = retries === undefined ? Number.POSITIVE_INFINITY : retries + 1;
-    return attempt + 1 >= Math.min(own, this.#options.input.maxAttempts ?? own);
+    return attempt + 1 >= (this.#limit(retries) ?? Number.POSITIVE_INFINITY);
+  }
+
+  #limit(retries: number | undefined): number | undefined {
+    const { maxAttempts } = this.#options.input;
+    return retries === undefined ? maxAttempts : Math.min(retries + 1, maxAttempts ?? Number.POSITIVE_INFINITY);
   }
 
   #again(wanted: string | undefined, step: string, attempt: number, policy: RetryPolicy | undefined): AfterFailure {
@@ -100,9 +109,9 @@ export class RetryRules {
     } catch (cause) {
       problem = `threw: ${messageOf(cause)}`;
     }
-    const { fn, request } = this.#options;
+    const { log, request } = this.#options;
     const message = `${who} of function "${request.functionSlug}" (run ${request.runId}) failed and its retryIf ${problem}. It is retried.`;
-    logTo(fn.client.options.logger, { level: "warn", message });
+    log("warn", message);
     return true;
   }
 }

@@ -19,11 +19,11 @@ import {
 import type { OpExtras } from "./op-text.ts";
 import type { PassPorts } from "./pass-options.ts";
 import { encodeResult, type ResultJson, unusableResult } from "./result-json.ts";
-import type { RetryRules } from "./retry-rules.ts";
+import type { AfterFailure, RetryRules } from "./retry-rules.ts";
 import { RunningBody, type RunningBodyDeps } from "./running-body.ts";
 import { isEndHeard, isStartHeard, publishEnd, startPublished } from "./step-messages.ts";
 import type { StepRecord } from "./step-record.ts";
-import { readThrown } from "./thrown.ts";
+import { readThrown, type Thrown } from "./thrown.ts";
 
 export interface BodyContext {
   readonly execution: CurrentExecution;
@@ -34,6 +34,7 @@ export interface BodyContext {
   /** The gateway knows our extensions. */
   readonly isExtended: boolean;
   readonly rules: RetryRules;
+  readonly onFailed: (thrown: Thrown, after: AfterFailure) => void;
 }
 
 export type BodyEnd =
@@ -86,8 +87,10 @@ export function runBody(record: StepRecord, context: BodyContext, onEnd: (end: B
     const thrown = isolated?.thrown ?? readThrown(raw);
     const { error } = thrown;
     const failure = isolated ? { thrown } : { thrown, raw };
-    const { final, ...retryAfter } = context.rules.ofStep(record, failure);
+    const after = context.rules.ofStep(record, failure);
+    const { final, ...retryAfter } = after;
     record.outcome = { type: "error", error };
+    context.onFailed(thrown, after);
     const durationMs = clock.monotonicMs() - from;
     if (isEndHeard()) publishEnd(record, context.execution, startedMs, durationMs, { error, willRetry: !final });
     const op = record.ops.failed(error, final, { ...extras(durationMs, isolated?.timing), ...retryAfter });

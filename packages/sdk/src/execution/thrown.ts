@@ -9,6 +9,8 @@ export interface Thrown {
   /** Another try would fail as well: asked for by the author, or a mistake in the code. */
   readonly isFinal: boolean;
   readonly isStepError: boolean;
+  /** Of a `StepError`: the step that failed. */
+  readonly failedStep?: string;
   /** Whole seconds, or an ISO 8601 instant. */
   readonly retryAfter?: string;
 }
@@ -23,11 +25,14 @@ export function readThrown(raw: unknown): Thrown {
   try {
     const isFinal = isFinalError(raw);
     const retryAfter = RetryAfterError.is(raw) ? (raw.retryAfter as unknown) : undefined;
+    const isStepError = StepError.is(raw);
+    const failedStep = isStepError ? (raw.stepId as unknown) : undefined;
     const isUsable = typeof retryAfter === "string" && retryAfter.length <= MAX_RETRY_AFTER_LENGTH;
     return {
       error: errorObject(raw),
       isFinal,
-      isStepError: StepError.is(raw),
+      isStepError,
+      ...(typeof failedStep === "string" ? { failedStep } : {}),
       ...(isUsable ? { retryAfter } : {}),
     };
   } catch {

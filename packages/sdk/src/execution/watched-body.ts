@@ -8,7 +8,7 @@ import type { PassOptions } from "./pass-options.ts";
 import { type BodyContext, type BodyEnd, runBody, startInTurn } from "./run-body.ts";
 import type { StepRecord } from "./step-record.ts";
 
-export { type BodyEnd, startInTurn };
+export { type BodyContext, type BodyEnd, startInTurn };
 
 export function runWatched(
   record: StepRecord,

@@ -2,7 +2,7 @@
  * `FunctionTest`, which users create in tests. It reads the options and the outcome; `function-run.ts` plays the
  * run.
  */
-import { logTo, type PlainError, systemClock } from "@holdfast/core";
+import { logFor, type PlainError, silentLog, systemClock } from "@holdfast/core";
 import { eventsText, readRunOptions, type StepResult as StepEnd, stepsText } from "@holdfast/engine";
 import { type EventPayload, isRecord, normalizeError, type Op } from "@holdfast/protocol";
 import type { OutgoingEvent } from "../events/event-types.ts";
@@ -128,10 +128,8 @@ async function runIsolated<Output>(
   until: string | undefined,
 ): Promise<Played<Output>> {
   if (options.isolation !== "real") return runInMemory(fn, options, until);
-  const { logger } = (definitionOf(fn) as FunctionDefinition).client.options;
-  const isolated = createIsolation((level, message, data) =>
-    logTo(logger, { level, message, ...(data ? { data } : {}) }),
-  );
+  const { logger, logLevel } = (definitionOf(fn) as FunctionDefinition).client.options;
+  const isolated = createIsolation(logFor(logger, logLevel));
   try {
     return await runInMemory(fn, { ...options, isolated }, until);
   } finally {
@@ -186,6 +184,8 @@ async function play<Output>(
     intercept: answers.intercept,
     withoutJitter: true,
     ...(options.isolated ? { isolation: options.isolated } : {}),
+    // What fails is in the result, and is often what is tested.
+    log: silentLog,
   });
   const replay = options.replay === true;
   const invoke = invoker(options, sent);

@@ -1,4 +1,4 @@
-import type { LoggerLike } from "@holdfast/core";
+import type { LoggerLike, LogLevelChoice } from "@holdfast/core";
 import type { OutgoingEvent, SchemaMap } from "../events/event-types.ts";
 import type { GatewayAccess } from "../events/gateway-access.ts";
 import type { FetchedRunState } from "../events/run-state.ts";
@@ -8,6 +8,8 @@ export interface ResolvedClientOptions extends GatewayAccess {
   readonly id: string;
   readonly appVersion?: string;
   readonly logger: LoggerLike;
+  /** Of what Holdfast itself logs. */
+  readonly logLevel: LogLevelChoice;
 }
 
 /**

@@ -1,7 +1,8 @@
 import { type Deferred, deferred, systemClock, systemRandom, systemTimers } from "@holdfast/core";
 import { type ExecutorRequest, encodeJsonBytes } from "@holdfast/protocol";
 import type { Connection } from "../../src/connection/main/connection.ts";
-import { type OpenConnectionDeps, openConnection } from "../../src/connection/main/open-connection.ts";
+import { openConnection } from "../../src/connection/main/open-connection.ts";
+import type { OpenConnectionDeps } from "../../src/connection/main/open-connection-deps.ts";
 import { type SpawnSettings, spawnConnectionThread } from "../../src/connection/main/spawn-thread.ts";
 import type { SerializableConfig } from "../../src/connection/shared/serializable-config.ts";
 import type { CancelSignal } from "../../src/execution/abort.ts";

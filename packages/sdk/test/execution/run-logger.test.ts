@@ -34,7 +34,7 @@ const recording = (fields: object = {}): LoggerLike & { child(more: object): Log
 });
 
 function engineOf(handler: Handler, options: Partial<EngineOptions> = {}): Engine {
-  const client = new Holdfast({ id: "app", isDev: true, logger: recording() }, {});
+  const client = new Holdfast({ id: "app", isDev: true, logger: recording(), logLevel: "off" }, {});
   const fn = client.createFunction({ id: "f", triggers: [] }, handler as never);
   return new Engine({ client, fn, inPlace: true, ...options });
 }

@@ -3,11 +3,11 @@
  * system clock, the thread's script) is gathered here; `open-connection.ts` gets it as ports.
  */
 import {
+  consoleLines,
   type ErrorCode,
   HoldfastError,
   type Log,
-  type LoggerLike,
-  logTo,
+  logFor,
   systemClock,
   systemRandom,
   systemTimers,
@@ -18,6 +18,7 @@ import type { ResolvedClientOptions } from "../../functions/app-client.ts";
 import { appQueues } from "../../functions/app-queues.ts";
 import { type AppInput, appManifest, createRegistry } from "../../functions/registry.ts";
 import type { Isolation } from "../../isolation/main/isolation.ts";
+import { isOwnFileBelow, ownFolder } from "../../own-files.ts";
 import { checkRuntime, nodeModule } from "../../runtime.ts";
 import { poolThread } from "../../steps/isolated.ts";
 import { loadThreadScript } from "../../thread-script.ts";
@@ -62,7 +63,8 @@ export async function connect(input: ConnectInput): Promise<Connection> {
   poolThread()?.refuseConnect();
   const client = commonClientOptions(input?.apps);
   const options = resolveConnectOptions(input, process.env);
-  const log = logWith(input.logger ?? client.logger);
+  consoleLines.isOwnFile = isOwnFileBelow(ownFolder());
+  const log = logFor(input.logger ?? client.logger, client.logLevel);
   const handlers = createHandlerPool(input.apps, options.isolation);
   const isolation = createIsolation(log, options.isolation, handlers ?? undefined);
   try {
@@ -111,7 +113,8 @@ async function openWith(
     isolation,
   });
   return openConnection({
-    config: { ...configOf(input.apps, client, options, input.logger ?? client.logger), ...config },
+    config: { ...configOf(input.apps, client, options, log), ...config },
+    functionCount: input.apps.reduce((count, { functions }) => count + functions.length, 0),
     strategy,
     startThread,
     isolation,
@@ -134,7 +137,7 @@ function configOf(
   apps: readonly AppInput[],
   client: ResolvedClientOptions,
   options: ResolvedConnectOptions,
-  logger: LoggerLike,
+  log: Log,
 ): SerializableConfig {
   const { gatewayUrl, instanceId, maxWorkerConcurrency, queues, outbox, respawn } = options;
   const manifests = apps.map((app) => appManifest(app.client, app.functions));
@@ -151,7 +154,7 @@ function configOf(
     maxWorkerConcurrency,
     partitions: [],
     queues,
-    required: requiredFor(apps, options, logger),
+    required: requiredFor(apps, options, log),
     extensions: options.extensions ? OFFERED_EXTENSIONS : [],
     sdkVersion: SDK_NAME,
     startedAtMs: Math.round(systemClock.nowMs() - process.uptime() * 1000),
@@ -169,12 +172,12 @@ function configOf(
 function requiredFor(
   apps: readonly AppInput[],
   { queues, extensions }: ResolvedConnectOptions,
-  logger: LoggerLike,
+  log: Log,
 ): RequiredExtension[] {
   const { unserved, empty } = appQueues(apps, queues);
   for (const queue of empty) {
     const message = `This worker serves the queue "${queue}", but none of its functions is in it.`;
-    logTo(logger, { level: "warn", message, data: { code: "QUEUE_EMPTY" satisfies ErrorCode, queue } });
+    log("warn", message, { code: "QUEUE_EMPTY" satisfies ErrorCode, queue });
   }
   if (unserved.length === 0) return [];
   const named = unserved.slice(0, MAX_NAMED).join(", ");
@@ -223,8 +226,4 @@ function commonClientOptions(apps: unknown): ResolvedClientOptions {
 
 function differingKey(one: ResolvedClientOptions, other: ResolvedClientOptions): string | undefined {
   return (["signingKey", "signingKeyFallback"] as const).find((name) => one[name]?.reveal() !== other[name]?.reveal());
-}
-
-function logWith(logger: LoggerLike): Log {
-  return (level, message, data) => logTo(logger, { level, message, ...(data ? { data } : {}) });
 }

@@ -3,60 +3,25 @@
  * messages to the part that owns the matter: `RequestRunner` (requests), `Closer` (the end), `ThreadHost` (the thread's
  * life), `ThreadWatch` (signs of life).
  */
-import {
-  type Clock,
-  deferred,
-  HoldfastError,
-  type Log,
-  type PlainError,
-  type Random,
-  type Timers,
-  unreachable,
-} from "@holdfast/core";
-import type { ExecutionStrategy } from "../../execution/execution.ts";
+import { deferred, HoldfastError, type PlainError, unreachable } from "@holdfast/core";
 import { abandonedBodies } from "../../execution/running-body.ts";
-import { type Isolation, UNUSED_POOL } from "../../isolation/main/isolation.ts";
+import { UNUSED_POOL } from "../../isolation/main/isolation.ts";
 import { nodeModule } from "../../runtime.ts";
 import type { ConnectionState, DebugState } from "../shared/debug-state.ts";
 import { type InitMessage, type MainMessage, THREAD_PROTOCOL_VERSION, type ThreadMessage } from "../shared/messages.ts";
-import type { SerializableConfig } from "../shared/serializable-config.ts";
 import { type Closer, createCloser } from "./closer.ts";
 import type { Connection, ConnectionDebugState } from "./connection.ts";
-import { type ConnectionPool, poolAccess, withLoad } from "./connection-pool.ts";
+import { poolAccess, withLoad } from "./connection-pool.ts";
 import { ConnectionStatus } from "./connection-status.ts";
 import { HANG_TIMEOUT_MS } from "./hang-watch.ts";
 import { Ledger } from "./ledger.ts";
-import { type ConnectionCallbacks, Listeners } from "./listeners.ts";
+import { Listeners } from "./listeners.ts";
+import type { OpenConnectionDeps } from "./open-connection-deps.ts";
+import { PresenceLines } from "./presence-lines.ts";
 import { createRequestRunner, type RequestRunner } from "./request-runner.ts";
 import { handleSignals, type SignalHandlers } from "./signals.ts";
-import type { ThreadHandle } from "./spawn-thread.ts";
-import { type RespawnPolicy, ThreadHost } from "./thread-host.ts";
+import { ThreadHost } from "./thread-host.ts";
 import { ThreadWatch } from "./thread-watch.ts";
-
-export interface OpenConnectionDeps {
-  readonly config: SerializableConfig;
-  readonly strategy: ExecutionStrategy;
-  readonly startThread: () => ThreadHandle;
-  /** The threads that isolated code runs in. */
-  readonly isolation?: Pick<Isolation, "debugState" | "close">;
-  /** The same, for isolated functions; undefined = there is none. */
-  readonly pool?: ConnectionPool;
-  readonly respawn: RespawnPolicy;
-  /** How long the thread may give no sign of life, in main's own ticks. Default 10 s. */
-  readonly hangTimeoutMs?: number;
-  readonly connectTimeoutMs: number;
-  readonly drainTimeoutMs: number;
-  /** What the thread gets on top of the drain before it is terminated. Default: as long as `close()` promises. */
-  readonly closeGraceMs?: number;
-  readonly signals: readonly NodeJS.Signals[];
-  /** Closes the connection, also before it is ready. */
-  readonly abort?: AbortSignal | undefined;
-  readonly callbacks?: ConnectionCallbacks;
-  readonly log: Log;
-  readonly clock: Clock;
-  readonly timers: Timers;
-  readonly random: Random;
-}
 
 /**
  * Starts the connection thread and waits until it is connected.
@@ -89,6 +54,7 @@ class ThreadedConnection implements Connection {
   #signals: SignalHandlers | undefined;
   readonly #listeners: Listeners;
   readonly #status: ConnectionStatus;
+  readonly #presence: PresenceLines;
   #mirror: { readonly debug: DebugState; readonly writtenMs: number } | null = null;
 
   constructor(deps: OpenConnectionDeps) {
@@ -103,6 +69,7 @@ class ThreadedConnection implements Connection {
       () => this.#closer.begun,
       (from, to) => this.#onStatus(from, to),
     );
+    this.#presence = new PresenceLines(deps);
     this.#ledger = new Ledger(clock);
     this.#watch = new ThreadWatch({
       clock,
@@ -276,6 +243,7 @@ class ThreadedConnection implements Connection {
   }
 
   #onStatus(from: ConnectionState, to: ConnectionState): void {
+    if (from === "ACTIVE") this.#presence.onLost();
     this.#listeners.onStateChange(from, to, () => ({
       connectionId: this.#status.state === to ? this.#status.connectionId : null,
       problem: this.#status.lastProblem,
@@ -283,6 +251,7 @@ class ThreadedConnection implements Connection {
   }
 
   #onReady(connectionId: string): void {
+    this.#presence.onReady(connectionId);
     this.#status.onReady(connectionId);
     this.#host.setReady(true);
     this.#opening.resolve();

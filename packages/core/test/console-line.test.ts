@@ -1,0 +1,99 @@
+import { describe, expect, test } from "vitest";
+import { ConsoleLines } from "../src/console-line.ts";
+import { type LoggerLike, logFor, logTo } from "../src/index.ts";
+import { foldFrames, stackFrames } from "../src/stack-text.ts";
+
+const STACK = `PaymentDeclined: 503
+    at charge (/app/src/order.ts:12:9)
+    at async body (/app/node_modules/holdfast/dist/sdk.js:10:5)
+    at run (file:///app/node_modules/.pnpm/holdfast@0.1.0/node_modules/holdfast/dist/sdk.js:11:5)
+    at process.processTicksAndRejections (node:internal/process/task_queues:103:5)
+    at main (C:\\app\\main.ts:3:1)
+    at Module._compile (node:internal/modules/cjs/loader:1:1)`;
+
+describe("stacks", () => {
+  test("frames of Holdfast and of Node's inside become lines that count them", () => {
+    expect(foldFrames(stackFrames(STACK))).toEqual([
+      "at charge (/app/src/order.ts:12:9)",
+      "… 3 frames of holdfast and Node",
+      "at main (C:\\app\\main.ts:3:1)",
+      "… 1 frame of Node",
+    ]);
+  });
+
+  test("with nothing else in it a stack stays whole", () => {
+    const frames = ["    at a (node:internal/timers:1:1)", "    at b (/x/node_modules/holdfast/dist/sdk.js:1:1)"];
+    expect(foldFrames(frames)).toEqual(frames.map((frame) => frame.trim()));
+  });
+
+  test("what an app's own folder is called does not matter", () => {
+    const frames = ["    at a (/srv/holdfast/dist/app.js:1:1)"];
+    expect(foldFrames(frames)).toEqual(["at a (/srv/holdfast/dist/app.js:1:1)"]);
+  });
+});
+
+describe("lines of a console", () => {
+  const err = { name: "PaymentDeclined", message: "503", stack: STACK };
+
+  test("name and level, the message, the fields, and the stack below", () => {
+    const line = new ConsoleLines().lineOf({
+      level: "warn",
+      message: "Step failed.",
+      data: { code: "ATTEMPT_FAILED", runId: "01R", note: "two words", none: undefined, err },
+      inWords: ["code"],
+    });
+    expect(line.split("\n")).toEqual([
+      'holdfast warn: Step failed.  runId=01R note="two words"',
+      "      at charge (/app/src/order.ts:12:9)",
+      "      … 3 frames of holdfast and Node",
+      "      at main (C:\\app\\main.ts:3:1)",
+      "      … 1 frame of Node",
+    ]);
+  });
+
+  test("a stack is shown once for a run, and its cause with it", () => {
+    const lines = new ConsoleLines();
+    const cause = { name: "TypeError", message: "fetch failed", stack: "x\n    at get (/app/src/http.ts:1:1)" };
+    const record = { level: "warn", message: "m", data: { runId: "1", err: { ...err, cause } } } as const;
+    expect(lines.lineOf(record)).toContain(
+      "    caused by TypeError: fetch failed\n      at get (/app/src/http.ts:1:1)",
+    );
+    expect(lines.lineOf(record)).toBe("holdfast warn: m  runId=1");
+    expect(lines.lineOf({ ...record, data: { ...record.data, runId: "2" } })).toContain("order.ts");
+  });
+
+  test("data that is no JSON does not harm", () => {
+    const loop: Record<string, unknown> = { n: 1n };
+    expect(new ConsoleLines().lineOf({ level: "info", message: "m", data: { loop } })).toBe(
+      "holdfast info: m  loop=object",
+    );
+  });
+});
+
+describe("loggers", () => {
+  const recorder = (extra: object = {}): { calls: unknown[][]; logger: LoggerLike } => {
+    const calls: unknown[][] = [];
+    const add = (...args: unknown[]): void => void calls.push(args);
+    return { calls, logger: { debug: add, info: add, warn: add, error: add, ...extra } };
+  };
+
+  test("a console gets one text, any other logger the data first", () => {
+    const [plain, console] = [recorder(), recorder({ table: () => {}, dir: () => {}, group: () => {} })];
+    for (const { logger } of [plain, console]) logTo(logger, { level: "info", message: "m", data: { a: 1 } });
+    expect(plain.calls).toEqual([[{ a: 1 }, "m"]]);
+    expect(console.calls).toEqual([["holdfast info: m  a=1"]]);
+  });
+
+  test.each([
+    ["debug", 4],
+    ["info", 3],
+    ["warn", 2],
+    ["error", 1],
+    ["off", 0],
+  ] as const)("from level %s on %d of four lines are logged", (least, count) => {
+    const { calls, logger } = recorder();
+    const log = logFor(logger, least);
+    for (const level of ["debug", "info", "warn", "error"] as const) log(level, "m");
+    expect(calls).toHaveLength(count);
+  });
+});

@@ -1,0 +1,36 @@
+/** What a connection is made of; `connect.ts` puts it together. */
+import type { Clock, Log, Random, Timers } from "@holdfast/core";
+import type { ExecutionStrategy } from "../../execution/execution.ts";
+import type { Isolation } from "../../isolation/main/isolation.ts";
+import type { SerializableConfig } from "../shared/serializable-config.ts";
+import type { ConnectionPool } from "./connection-pool.ts";
+import type { ConnectionCallbacks } from "./listeners.ts";
+import type { ThreadHandle } from "./spawn-thread.ts";
+import type { RespawnPolicy } from "./thread-host.ts";
+
+export interface OpenConnectionDeps {
+  readonly config: SerializableConfig;
+  /** For the log. */
+  readonly functionCount?: number;
+  readonly strategy: ExecutionStrategy;
+  readonly startThread: () => ThreadHandle;
+  /** The threads that isolated code runs in. */
+  readonly isolation?: Pick<Isolation, "debugState" | "close">;
+  /** The same, for isolated functions; undefined = there is none. */
+  readonly pool?: ConnectionPool;
+  readonly respawn: RespawnPolicy;
+  /** How long the thread may give no sign of life, in main's own ticks. Default 10 s. */
+  readonly hangTimeoutMs?: number;
+  readonly connectTimeoutMs: number;
+  readonly drainTimeoutMs: number;
+  /** What the thread gets on top of the drain before it is terminated. Default: as long as `close()` promises. */
+  readonly closeGraceMs?: number;
+  readonly signals: readonly NodeJS.Signals[];
+  /** Closes the connection, also before it is ready. */
+  readonly abort?: AbortSignal | undefined;
+  readonly callbacks?: ConnectionCallbacks;
+  readonly log: Log;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly random: Random;
+}

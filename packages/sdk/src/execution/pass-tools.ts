@@ -1,0 +1,16 @@
+import { schemaFor } from "../functions/registry.ts";
+import type { StepCall } from "../steps/step-call.ts";
+import { createStepTools } from "../steps/step-tools.ts";
+import type { StepTools } from "../steps/step-types.ts";
+import type { PassOptions } from "./pass-options.ts";
+
+/** What the handler of a pass calls steps with; `find` is given each of them. */
+export function stepToolsOf({ request, fn, mode }: PassOptions, find: (call: StepCall) => Promise<unknown>): StepTools {
+  return createStepTools({
+    find,
+    runId: request.runId,
+    exact: mode.type === "in-place",
+    client: fn.client,
+    schemaOf: (eventName) => schemaFor(fn, eventName),
+  });
+}
