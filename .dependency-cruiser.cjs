@@ -95,6 +95,7 @@ const rooms = [
     admission: ["workers"],
     events: ["registry", "workers", "admission", ...heart],
     queue: ["registry", "workers", "admission", "events", ...heart],
+    repair: ["registry", "workers", "admission", "events", "queue", ...heart],
   }),
   ...roomsOf("gateway-mock/src/store-postgres", "store-postgres", {
     connection: [],

@@ -23,6 +23,7 @@ import { NOTIFY_LEASE_MS, WaitNotifier } from "./queue/wait-notifier.ts";
 import { WaitingRuns } from "./queue/waiting-runs.ts";
 import { WorkerReplies } from "./queue/worker-replies.ts";
 import { Functions } from "./registry/functions.ts";
+import { Repairs } from "./repair/repairs.ts";
 import { RunCache } from "./run-cache.ts";
 import { Dispatches } from "./workers/dispatches.ts";
 import { LeaseProofs } from "./workers/lease-proofs.ts";
@@ -61,6 +62,7 @@ export interface DispatcherParts {
   readonly loop: QueueLoop;
   readonly unserved: UnservedQueues;
   readonly waitingRuns: WaitingRuns;
+  readonly repairs: Repairs;
 }
 
 /**
@@ -110,6 +112,7 @@ export function createDispatcherParts(options: DispatcherOptions, emit: Emit<Dis
     presence: new Presence(options, workers, dispatches),
     unserved: new UnservedQueues(options, parts),
     waitingRuns: new WaitingRuns(options, parts),
+    repairs: new Repairs(options, { ...parts, starter }),
     loop: new QueueLoop(options, { ...parts, waitNotifier: waitNotifier, fetches, scheduler }),
   };
 }

@@ -19,6 +19,7 @@ import type { HttpReports } from "./queue/http-reports.ts";
 import type { DecideOutcome } from "./queue/run-updater.ts";
 import type { Functions } from "./registry/functions.ts";
 import { RegistryPoller } from "./registry/registry-poller.ts";
+import type { Repairs } from "./repair/repairs.ts";
 import type { ConnectedWorker, WorkerSession } from "./workers/connected-worker.ts";
 import { stopJobs, stopWork } from "./workers/stop-work.ts";
 
@@ -116,6 +117,11 @@ export class Dispatcher {
    */
   sendEvents(events: readonly RawEvent[], how: SendOptions = {}): Promise<string[]> {
     return this.#parts.intake.send(events, how);
+  }
+
+  /** Reruns, forks and resumes. */
+  get repairs(): Repairs {
+    return this.#parts.repairs;
   }
 
   /** Ends a run. `nothing`: it had ended already. */

@@ -8,6 +8,7 @@ import { functionsApi } from "./functions-api.ts";
 import { allowPages, checkCallers, failureBody, guard } from "./guard.ts";
 import { openApiApi } from "./openapi-api.ts";
 import type { HttpParts } from "./parts.ts";
+import { repairApi } from "./repair-api.ts";
 import { runStateApi } from "./run-state-api.ts";
 import { runsApi } from "./runs-api.ts";
 import { signalsApi } from "./signals-api.ts";
@@ -32,6 +33,7 @@ export function httpApp(parts: HttpParts, routes: readonly DirectRoute[] = direc
   runsApi(app, parts);
   storedEventsApi(app, parts);
   runStateApi(app, parts);
+  repairApi(app, parts);
   signalsApi(app, parts);
   workersApi(app, parts);
   functionsApi(app, parts);

@@ -55,6 +55,10 @@ export interface StepView {
   readonly endedMs: number | null;
   readonly output?: unknown;
   readonly error?: unknown;
+  /** It ended in the run that this one was forked from. */
+  readonly kept?: true;
+  /** Its result was given with the fork. */
+  readonly edited?: true;
 }
 
 export function runView(head: RunHead): RunView {
@@ -88,6 +92,8 @@ export function runDetailView(detail: RunDetail, withLog: boolean): object {
     event: start ? storedJson(start.eventText) : null,
     maxAttempts: start?.meta.maxAttempts ?? null,
     parent: start?.meta.parent ?? null,
+    rerunOf: start?.meta.rerunOf ?? null,
+    forkedFrom: start?.meta.forkedFrom ?? null,
     deadlineMs: detail.head.deadlineMs,
     deadlineAt: isoTimeOrNull(detail.head.deadlineMs),
     compensating: detail.log.some((row) => row.kind === "STEP_COMPLETED" && row.key === FAILURE_KEY),
@@ -115,11 +121,13 @@ export interface DeferView {
 
 function deferViews({ head, log }: RunDetail): DeferView[] {
   const aborted = new Set(log.filter(({ kind }) => kind === "DEFER_ABORTED").map(({ key }) => key));
-  return log.flatMap(({ kind, key: id, dataJson }) => {
+  const revivedAt = log.findLastIndex(({ kind }) => kind === "RUN_REVIVED");
+  return log.flatMap(({ kind, key: id, dataJson }, index) => {
     if (kind !== "DEFERRED") return [];
     const { functionId, name = null, rejected: reason = null } = readMeta<DeferMeta>(dataJson);
     const status = reason !== null ? "rejected" : aborted.has(id) ? "aborted" : "scheduled";
-    const begins = status === "scheduled" && head.endedMs !== null;
+    // A run that was resumed had ended before.
+    const begins = status === "scheduled" && (head.endedMs !== null || index < revivedAt);
     return [{ id, name, functionId, status, reason, eventId: begins ? deferredEventId(head.id, id) : null }];
   });
 }
@@ -254,6 +262,8 @@ function applyEnd(step: Draft, { dataJson, atMs }: StoredLogRow, kind: "STEP_COM
   step.durationMs = meta.durationMs ?? null;
   step.endedMs = atMs;
   step.dueMs = null;
+  if (meta.kept) step.kept = true;
+  if (meta.edited) step.edited = true;
   if (kind === "STEP_COMPLETED") step.output = storedJson(text);
   else step.error = storedJson(text);
 }

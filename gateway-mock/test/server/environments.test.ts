@@ -359,6 +359,9 @@ const FEATURES: Readonly<Record<string, Feature>> = {
         [`/v0/runs/${runId}/batch`, {}],
         [`/v1/runs/${runId}/cancel`, post],
         [`/v1/runs/${runId}/compensations/retry`, post],
+        [`/v1/runs/${runId}/rerun`, post],
+        [`/v1/runs/${runId}/fork`, { ...post, body: '{"step":"a"}' }],
+        [`/v1/runs/${runId}/resume`, post],
       ] as const) {
         expect([path, (await one.call(path, init)).status]).toEqual([path, 404]);
       }

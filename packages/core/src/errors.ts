@@ -283,6 +283,26 @@ export const ERROR_CATALOGUE = {
     summary: "There is no such run or path.",
     fix: "Check the id.",
   },
+  RUN_NOT_ENDED: {
+    summary: "Something was asked of a run that only a run which has ended can have.",
+    fix: "Wait for its end, or cancel it first.",
+  },
+  RUN_SKIPPED: {
+    summary: "No run was made: a singleton or a rate limit of the function held it back.",
+    fix: "The message says which; try again when the other run has ended, or when the period is over.",
+  },
+  RUN_UNDONE: {
+    summary: "A run cannot go on, or a step of it cannot be kept, because the step was undone when the run failed.",
+    fix: "Fork the run from the step that the message names, or from an earlier one, or run it again from the beginning.",
+  },
+  RUN_NOT_RESUMABLE: {
+    summary: "Only a run that has failed or was cancelled can be resumed.",
+    fix: "Run a completed one again, or fork it from a step; a run that has not ended goes on by itself.",
+  },
+  STEP_UNKNOWN: {
+    summary: "A run has no such step in its log.",
+    fix: "The message lists the steps that it has; name one by the id that the code gives it, a repeat with its number, as in `fetch:2`.",
+  },
   ENVIRONMENT_INVALID: {
     summary: "The name of an environment is not valid.",
     fix: "Use 1 to 128 visible ASCII characters without a colon, such as the name of a branch; `default` is the environment used when none is named.",

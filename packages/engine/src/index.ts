@@ -23,6 +23,7 @@ export {
   limitsOf,
   PLAIN_START,
   type Start,
+  type StartStage,
   startOf,
   type TriggerEvent,
 } from "./flow/triggers.ts";
@@ -32,6 +33,7 @@ export { CHARS_A_TURN, readJson, readLargeJson, SMALL_BYTES } from "./json/read-
 export { seenEvent, seenText, seenTextInTurns } from "./json/seen-json.ts";
 export { parseRetryAfterMs } from "./parse-due.ts";
 export { applyRow, foldRun } from "./run/fold.ts";
+export { type Fork, forkOf, type ResumePlan, resumePlan, stepKeyIn, stepNamesIn } from "./run/forked-log.ts";
 export {
   type DeferMeta,
   type DispatchedMeta,

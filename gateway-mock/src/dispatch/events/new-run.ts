@@ -15,7 +15,7 @@ import {
   type Start,
   type TriggerEvent,
 } from "@holdfast/engine";
-import type { IntakeRun, NewJob } from "@holdfast/store";
+import type { IntakeRun, LogRow, NewJob } from "@holdfast/store";
 
 import type { KnownFunction } from "../registry/functions.ts";
 
@@ -34,18 +34,31 @@ export interface NewRunOptions {
   /** Of its first pass. */
   readonly lease: NonNullable<NewJob["lease"]> | null;
   readonly newId: () => string;
+  /** Set when it is made of another run. */
+  readonly origin?: RunOrigin;
+  /** It belongs to this version of its app from the beginning, instead of to the newest that is connected. */
+  readonly appVersion?: string;
+}
+
+/** Of a run that is made of another one: which, what it has of it, and its own id where that is not up to chance. */
+export interface RunOrigin {
+  readonly runId: string;
+  readonly meta: Pick<RunMeta, "rerunOf" | "forkedFrom">;
+  /** Facts that follow its creation. */
+  readonly kept: readonly LogRow[];
 }
 
 /** Everything that a run has from the beginning: its first rows, its first pass, its timers, what cancels it. */
 export function newRun(options: NewRunOptions): IntakeRun {
-  const { fn, event, reader, start, more, startMs, invokes, lease, newId } = options;
+  const { fn, event, reader, start, more, startMs, invokes, lease, newId, origin, appVersion } = options;
   const { nowMs } = reader;
-  const runId = invokes?.runId ?? newId();
+  const runId = origin?.runId ?? invokes?.runId ?? newId();
   const jobs: NewJob[] = [];
+  const firstIteration = appVersion === undefined ? 1 : BEGUN_ITERATION;
   const log: IntakeRun["log"][number][] = [];
   const add = (kind: "pass" | "timer", key: string, delayMs: number): void => {
     const id = newId();
-    const iteration = jobs.length + 1;
+    const iteration = firstIteration + jobs.length;
     const due = { ...(delayMs > 0 ? { delayMs } : {}), ...(startMs ? { untilMs: startMs + delayMs } : {}) };
     const notBefore = startMs ? { notBeforeMs: startMs + delayMs } : {};
     const wait = delayMs > 0 ? { delayMs } : {};
@@ -71,6 +84,7 @@ export function newRun(options: NewRunOptions): IntakeRun {
     ...(fn.deadlineInMs === null || !startMs ? {} : { startMs }),
     ...(fn.finishInMs === null ? {} : { finishInMs: fn.finishInMs }),
     ...(start.flow ? { flow: start.flow } : {}),
+    ...origin?.meta,
   };
   if (!lease) jobs.push(...startTimeout(options, jobs[0]));
   return {
@@ -78,17 +92,20 @@ export function newRun(options: NewRunOptions): IntakeRun {
       id: runId,
       functionId: fn.id,
       appId: fn.appId,
-      appVersion: fn.appVersion,
+      appVersion: appVersion ?? fn.appVersion,
       eventId: event.id,
       eventName: event.name,
       ...(fn.deadlineInMs === null ? {} : { deadlineMs: Math.max(nowMs, startMs ?? 0) + fn.deadlineInMs }),
     },
-    log: [runCreatedRow(meta, event.payloadJson, more), ...log],
+    log: [runCreatedRow(meta, event.payloadJson, more), ...(origin?.kept ?? []), ...log],
     jobs,
     ...(waits.length > 0 ? { waits } : {}),
     ...(start.flowRules.length > 0 ? { flowRules: start.flowRules } : {}),
   };
 }
+
+/** Of the first pass of a run that belongs to its version: where work is placed it counts as one that has begun. */
+const BEGUN_ITERATION = 2;
 
 function passOf({ flow, lane }: Start, lease: NewRunOptions["lease"]): Partial<NewJob> {
   return {

@@ -18,7 +18,7 @@ import type { DatabaseTime } from "../database-time.ts";
 import type { DispatcherOptions } from "../ports.ts";
 import type { KnownFunction } from "../registry/functions.ts";
 import { type ConnectedWorker, leaseOf } from "../workers/connected-worker.ts";
-import { newRun } from "./new-run.ts";
+import { newRun, type RunOrigin } from "./new-run.ts";
 
 export interface StarterParts {
   readonly time: DatabaseTime;
@@ -35,11 +35,15 @@ export interface Started {
 
 export interface StartOptions {
   readonly invokes?: InternalEvent["invokes"];
-  readonly stage?: "event" | "window";
+  readonly stage?: "event" | "window" | "rerun";
   /** Payloads of the other events of a batch. */
   readonly more?: readonly string[];
   /** Not before this instant. */
   readonly startMs?: number | null;
+  /** It is made of another run; no worker is reserved for it. */
+  readonly origin?: RunOrigin;
+  /** See `newRun`. */
+  readonly appVersion?: string;
 }
 
 /** Makes the runs that an event starts. */
@@ -80,7 +84,7 @@ export class Starter {
         continue;
       }
       const isLimited = start.lane !== null || start.flowRules.length > 0;
-      const worker = this.#reserve(fn, isLimited, !options.startMs);
+      const worker = options.origin ? undefined : this.#reserve(fn, isLimited, !options.startMs);
       const lease = worker ? leaseOf(worker, this.#options.settings.gatewayId) : null;
       const run = newRun({
         fn,
@@ -92,6 +96,8 @@ export class Starter {
         invokes: options.invokes ?? null,
         lease,
         newId: this.#newId,
+        ...(options.origin ? { origin: options.origin } : {}),
+        ...(options.appVersion === undefined ? {} : { appVersion: options.appVersion }),
       });
       const [job] = run.jobs;
       if (worker && job) leased.push({ run, job, worker });

@@ -115,7 +115,7 @@ export class RunUpdater {
       const decision = decide(state, input, this.context(takenSignals));
       if (!decision) {
         // The cached state may be older than the stored one.
-        if (fresh || (isEnded(state.status) && input.type !== "revive")) return "nothing";
+        if (fresh || (isEnded(state.status) && input.type !== "revive" && input.type !== "resume")) return "nothing";
         this.#runs.forget(runId);
         continue;
       }
@@ -153,7 +153,7 @@ export class RunUpdater {
     // The decision was made in this turn, and so are the runs that its events start.
     const { version: registryVersion } = functions;
     const jobs = this.#inLanes(state, decision.addJobs);
-    const leased = this.#leaseJobs(jobs, state.appVersion, mayWait);
+    const leased = this.#leaseJobs(jobs, decision.head.appVersion ?? state.appVersion, mayWait);
     const prepared = decision.events.map((event) => intake.prepareInternal(event));
     const addJobs = this.#withLeases(jobs, leased);
     const abandoned = abandonedJobs(state, decision, fence);

@@ -65,6 +65,8 @@ export const StepSchema = Type.Object(
     endedAt: orNull(At),
     output: Type.Optional(Json),
     error: Type.Optional(Json),
+    kept: Type.Optional(Type.Boolean({ description: "It ended in the run that this one was forked from." })),
+    edited: Type.Optional(Type.Boolean({ description: "Its result was given with the fork." })),
   },
   { title: "Step" },
 );
@@ -125,6 +127,13 @@ export const RunDetailSchema = Type.Object(
     event: Type.Unknown({ description: "The event that started it, as the function gets it." }),
     maxAttempts: orNull(Type.Integer()),
     parent: orNull(Type.Object({ runId: Type.String(), key: Type.String() })),
+    rerunOf: orNull(Type.String({ description: "The run whose events it was made with once more." })),
+    forkedFrom: orNull(
+      Type.Object(
+        { runId: Type.String(), step: Type.String() },
+        { description: "The run whose steps it kept, and the step from which it went on by itself." },
+      ),
+    ),
     deadlineMs: orNull(Ms),
     deadlineAt: orNull(At),
     compensating: Type.Boolean({ description: "Its steps are being undone, or were." }),

@@ -34,6 +34,7 @@ import {
 import type { DecideContext, FetchResult, Input, PassReport, StepResult } from "./input.ts";
 import { decideOps } from "./ops.ts";
 import { pin } from "./pin.ts";
+import { resume } from "./resume.ts";
 import { cancel, complete, fail, failPass, failWith } from "./run-ends.ts";
 import { park } from "./waits.ts";
 
@@ -56,6 +57,7 @@ import { park } from "./waits.ts";
  */
 export function decide(state: RunState, input: Input, ctx: DecideContext): Decision | null {
   if (input.type === "revive") return revive(state, ctx);
+  if (input.type === "resume") return resume(state, input, ctx);
   if (isEnded(state.status)) return null;
   const draft = draftOf(state, ctx);
   switch (input.type) {

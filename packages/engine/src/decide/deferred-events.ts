@@ -15,7 +15,7 @@ export function deferredEvents(
   defers: RunState["defers"],
   { nowMs }: { readonly nowMs: number },
 ): InternalEvent[] {
-  if (defers.size === 0 || state.revivals > 0) return [];
+  if (defers.size === 0) return [];
   const ts = Math.round(nowMs);
   const environment = environmentOf(state.functionId);
   return [...defers].flatMap(([key, { status, functionId, inputText, meta }]) => {

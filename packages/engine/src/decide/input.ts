@@ -54,7 +54,15 @@ export type Input =
   /** A worker of this version starts the run, with the options of that version; without `cancelRules` those stay. */
   | { readonly type: "pin"; readonly jobId: string; readonly version: string; readonly options: PinOptions }
   /** A failed run tries again to undo what it could not. */
-  | { readonly type: "revive" };
+  | { readonly type: "revive" }
+  /** A run that failed or was cancelled goes on, as `resumePlan` found its log under this version of its head. */
+  | {
+      readonly type: "resume";
+      readonly headVersion: number;
+      readonly dropped: readonly string[];
+      readonly appVersion: string;
+      readonly options: RunOptions;
+    };
 
 /** What decisions take from outside. */
 export interface DecideContext {

@@ -92,15 +92,16 @@ export function endEvents(state: RunState, ctx: DecideContext, end: RunEnd): Int
       () => `{"id":"${id}","name":"${name}","data":${endData(state, end)},"ts":${tsMs},"user":{}}`,
       more,
     );
+  // Named after the run, so that there is one of it; a run that was taken up again ends once more.
+  const ownId = (): string => (state.revivals === 0 ? state.runId : ctx.newId());
   const finished = event(FINISHED, ctx.newId(), { ifWanted: true });
   switch (end.status) {
     case "COMPLETED":
       return [finished];
-    // Named after the run, so that there is one of it; a run that was taken up again fails once more.
     case "FAILED":
-      return [finished, event(FAILED, state.revivals === 0 ? state.runId : ctx.newId())];
+      return [finished, event(FAILED, ownId())];
     case "CANCELLED":
-      return [finished, event(CANCELLED, state.runId)];
+      return [finished, event(CANCELLED, ownId())];
   }
 }
 

@@ -100,6 +100,9 @@ export interface Start {
   readonly window: WindowEntry | null;
 }
 
+/** Where a start comes from. */
+export type StartStage = "event" | "window" | "invoked" | "rerun";
+
 export const PLAIN_START: Start = { flow: null, lane: null, flowRules: [], window: null };
 
 export function isPlain(settings: FunctionSettings): boolean {
@@ -128,13 +131,14 @@ export function eventMatches(pattern: string, eventName: string): boolean {
 
 /**
  * How one event starts a run. `stage`: an event that has just come; what was collected in a window, whose flow rules
- * for events it has passed; or an invocation, which is wanted for certain.
+ * for events it has passed; an invocation, which is wanted for certain; or a rerun, whose events have been in their
+ * windows and have had their idempotency key, and which rate limits and singletons hold back as any run.
  */
 export function startOf(
   functionId: string,
   settings: FunctionSettings,
   reader: EventReader,
-  stage: "event" | "window" | "invoked",
+  stage: StartStage,
   newId: () => string,
 ): Start {
   const window = stage === "event" ? windowOf(functionId, settings, reader, newId) : null;
@@ -173,10 +177,11 @@ function flowRulesOf(
   functionId: string,
   settings: FunctionSettings,
   reader: EventReader,
-  stage: "event" | "window",
+  stage: Exclude<StartStage, "invoked">,
   newId: () => string,
 ): FlowRule[] {
-  const flowRules = stage === "event" ? rateFlowRules(functionId, settings, reader) : [];
+  const rates = stage === "window" ? [] : rateFlowRules(functionId, settings, reader);
+  const flowRules: FlowRule[] = stage === "rerun" ? rates.filter(({ name }) => name === "rate") : rates;
   const { singleton } = settings;
   if (singleton) {
     const { mode } = singleton;
@@ -185,7 +190,11 @@ function flowRulesOf(
   return flowRules;
 }
 
-function rateFlowRules(functionId: string, settings: FunctionSettings, reader: EventReader): FlowRule[] {
+function rateFlowRules(
+  functionId: string,
+  settings: FunctionSettings,
+  reader: EventReader,
+): Extract<FlowRule, { type: "rate" }>[] {
   return settings.rateLimits.map(({ name, limit, periodMs, key }) => {
     return { type: "rate", name, functionId, key: reader.key(key), limit, periodMs };
   });

@@ -92,15 +92,7 @@ export function applyRow(state: RunState, row: LogRow, atMs: number): void {
       state.losses.set(row.key, (state.losses.get(row.key) ?? 0) + 1);
       return;
     case "RUN_REVIVED":
-      state.status = "RUNNING";
-      state.revivals = row.iteration;
-      state.passAttempt = 0;
-      state.losses.clear();
-      for (const key of readMeta<RevivalMeta>(row.dataJson).dropped) {
-        state.stateLength -= state.memo.get(key)?.text.length ?? 0;
-        state.memo.delete(key);
-      }
-      return;
+      return applyRevived(state, row);
     case "DEFERRED":
       if (!state.defers.has(row.key)) setDefer(state, row.key, deferOf(readMeta<DeferMeta>(row.dataJson)));
       return;
@@ -120,6 +112,23 @@ export function applyRow(state: RunState, row: LogRow, atMs: number): void {
     default:
       return unreachable(row.kind);
   }
+}
+
+/** What it had deferred began with its end. */
+function applyRevived(state: RunState, row: LogRow): void {
+  const { dropped, pin } = readMeta<RevivalMeta>(row.dataJson);
+  state.status = "RUNNING";
+  state.revivals = row.iteration;
+  state.passAttempt = 0;
+  state.losses.clear();
+  for (const key of dropped) {
+    state.stateLength -= state.memo.get(key)?.text.length ?? 0;
+    state.memo.delete(key);
+  }
+  for (const [key, defer] of state.defers) {
+    if (defer.status === "scheduled") setDefer(state, key, { ...defer, status: "begun", inputText: "" });
+  }
+  if (pin) applyPinned(state, pin);
 }
 
 function setDefer(state: RunState, key: string, defer: Defer): void {

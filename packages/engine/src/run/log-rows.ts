@@ -27,6 +27,10 @@ export interface StepMeta {
   readonly undo?: string;
   /** With it all other work of the run is dropped. */
   readonly clears?: true;
+  /** It was finished in the run that this one was forked from. */
+  readonly kept?: true;
+  /** Its result was given with the fork. */
+  readonly edited?: true;
 }
 
 /** Of `STEP_PLANNED` and `STEP_WAITING`. */
@@ -61,6 +65,10 @@ export interface RunMeta {
   readonly flow?: RunFlow;
   /** Of a batch: how long its first event's text is; the others follow. */
   readonly eventLength?: number;
+  /** The run whose events it was made with once more. */
+  readonly rerunOf?: string;
+  /** The run whose finished steps it keeps, and the step from which it goes on by itself, as people call it. */
+  readonly forkedFrom?: { readonly runId: string; readonly step: string };
 }
 
 /** Of `PINNED`. What is not there stays as it was made. */
@@ -77,6 +85,8 @@ export interface PinMeta {
 export interface RevivalMeta {
   /** Steps whose results no longer count. */
   readonly dropped: readonly string[];
+  /** With which version and options it goes on; left out: with those that it had. */
+  readonly pin?: PinMeta;
 }
 
 /** How the run goes on after a report. */

@@ -37,7 +37,8 @@ export interface Parent {
 
 /** A run of another function that is to begin when this run has ended. */
 export interface Defer {
-  readonly status: "scheduled" | "aborted" | "rejected";
+  /** `begun`: the run had ended once, which began it. */
+  readonly status: "scheduled" | "aborted" | "rejected" | "begun";
   readonly functionId: string;
   /** The data of its event, JSON text; "" when it does not begin. */
   readonly inputText: string;

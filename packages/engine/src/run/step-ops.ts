@@ -5,9 +5,11 @@ import { isHandlerEnd, type Op, type OpName } from "@holdfast/protocol";
 const PARKED_OPS = ["Sleep", "WaitForEvent", "WaitForSignal", "InvokeFunction", "Gateway", "AIGateway"] as const;
 export type ParkedOpName = (typeof PARKED_OPS)[number];
 
-const parkedNames: ReadonlySet<OpName> = new Set(PARKED_OPS);
+const parkedNames: ReadonlySet<string> = new Set(PARKED_OPS);
 
 export const isParkedName = (name: OpName): name is ParkedOpName => parkedNames.has(name);
+/** The same of an op that the log names. */
+export const isParkedOp = (name: string): boolean => parkedNames.has(name);
 export const isParked = ({ op }: Op): boolean => isParkedName(op);
 
 /** Ops that are no step: they come along with others, and count for nothing in how the run goes on. */

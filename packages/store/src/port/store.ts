@@ -245,7 +245,9 @@ export interface Transition {
    * Default: all of the run's are.
    */
   readonly seen?: number;
-  /** A run that has FAILED goes on with it; else an ended run changes no more. Needs `cas` with a version. */
+  /**
+   * A run that is FAILED or CANCELLED goes on with it; else an ended run changes no more. Needs `cas` with a version.
+   */
   readonly revives?: true;
   /**
    * Needs `cas`. The version rises by one with every transition that has `cas` (see there for repeats), with a patch or

@@ -242,6 +242,6 @@ function whyLost({ fence, cas, create: newRun, runId, revives }: Transition, fou
   if (cas === null) return undefined;
   const run = found.runs.get(runId);
   if (!run) return "gone";
-  if (isEnded(run.status) && !(revives && run.status === "FAILED")) return "ended";
+  if (isEnded(run.status) && !(revives && run.status !== "COMPLETED")) return "ended";
   return cas === "live" || cas === run.version ? undefined : "version";
 }

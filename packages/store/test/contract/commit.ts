@@ -270,6 +270,36 @@ export function commitContract(bench: ContractBench): void {
       expect(await claimOne(bench.store, "replaced")).toBeUndefined();
     });
 
+    it("a run that failed or was cancelled is revived with a version, a completed one is not", async () => {
+      for (const status of ["FAILED", "CANCELLED", "COMPLETED"] as const) {
+        const run = await seedLeased(bench.store, "revivable");
+        const end = status === "COMPLETED" ? { outputJson: "1" } : { errorJson: "{}" };
+        const dataJson = status === "COMPLETED" ? '{"output":1}' : '{"error":{}}';
+        const log = [logRow(`RUN_${status}`, "", { dataJson })];
+        const ended = { runId: run.runId, fence: null, cas: 1, log, removeJobs: "all", addJobs: [] } as const;
+        expect(await bench.store.commit({ ...ended, head: { status, ...end } })).toMatchObject({ won: true });
+        const revival = {
+          runId: run.runId,
+          fence: null,
+          log: [logRow("RUN_REVIVED", "", { iteration: 1 })],
+          head: { status: "RUNNING", appVersion: "2", deadlineMs: 5_000 },
+          revives: true,
+          removeJobs: [],
+          addJobs: [passJob(run.runId, { functionId: "revivable", delayMs: 3_600_000 })],
+        } as const;
+        expect(await bench.store.commit({ ...revival, cas: 1 })).toEqual(
+          lost(status === "COMPLETED" ? "ended" : "version"),
+        );
+        const outcome = await bench.store.commit({ ...revival, cas: 2 });
+        const detail = await bench.store.getRun(run.runId);
+        if (status === "COMPLETED") expect([outcome, detail?.head.status]).toEqual([lost("ended"), status]);
+        else {
+          const head = { status: "RUNNING", version: 3, appVersion: "2", deadlineMs: 5_000, errorJson: null };
+          expect(detail?.head).toMatchObject({ ...head, endedMs: null });
+        }
+      }
+    });
+
     it("a transition that would change a head without a log row is rejected", async () => {
       const run = await seedRun(bench.store);
       const empty = { runId: run.runId, fence: null, cas: 1, log: [], removeJobs: [], addJobs: [] } as const;

@@ -1,0 +1,122 @@
+/** Routes that run a run again, fork it from a step, and let it go on. */
+import { HoldfastError } from "@holdfast/core";
+import { jsonText, readJson } from "@holdfast/engine";
+import { isRecord, WIRE_LIMITS } from "@holdfast/protocol";
+import type { RunDetail } from "@holdfast/store";
+import type { Context, Hono } from "hono";
+import Type, { type TSchema } from "typebox";
+import type { WantedVersion } from "../dispatch/index.ts";
+
+import { limitBody } from "./bodies.ts";
+import { answerJson } from "./json-answer.ts";
+import { type BodyDescription, describe } from "./openapi/describe-route.ts";
+import { RunSchema } from "./openapi/schemas.ts";
+import type { HttpParts } from "./parts.ts";
+import { runOr404 } from "./run-or-404.ts";
+import { runView } from "./run-view.ts";
+
+const MAX_BODY_BYTES = 64 * 1024;
+
+const AppVersion = Type.String({
+  description: "`newest` (default), `same` as the run had, or a version of the app.",
+});
+const json = (schema: TSchema): BodyDescription => ({ contentType: "application/json", schema });
+const params = { id: "The run's id." };
+const made = Type.Object({ runId: Type.String(), run: RunSchema }, { title: "MadeRun" });
+
+const RERUN = describe({
+  operationId: "rerunRun",
+  summary: "Makes a new run of the same events.",
+  tag: "runs",
+  params,
+  body: json(Type.Object({ appVersion: Type.Optional(AppVersion) })),
+  answers: { 200: made },
+  failures: { 404: "There is no such run.", 409: "`RUN_SKIPPED`, `FUNCTION_UNKNOWN`." },
+});
+
+const FORK = describe({
+  operationId: "forkRun",
+  summary: "Makes a new run that keeps what had ended before a step.",
+  tag: "runs",
+  params,
+  body: json(
+    Type.Object({
+      step: Type.String({ description: "The id that the code gives it, a repeat with its number: `fetch:2`." }),
+      result: Type.Optional(Type.Unknown({ description: "What the step gives; without it the step is done again." })),
+      appVersion: Type.Optional(AppVersion),
+    }),
+  ),
+  answers: { 200: made },
+  failures: {
+    404: "There is no such run, or no such step in it.",
+    409: "`RUN_UNDONE`, `RUN_NOT_ENDED`, `RUN_SKIPPED`, `RUN_TOO_LARGE`, `FUNCTION_UNKNOWN`.",
+  },
+});
+
+const RESUME = describe({
+  operationId: "resumeRun",
+  summary: "Lets a run that failed or was cancelled go on: finished steps stay, what failed gets new attempts.",
+  tag: "runs",
+  params,
+  body: json(Type.Object({ appVersion: Type.Optional(AppVersion) })),
+  answers: { 200: made },
+  failures: { 404: "There is no such run.", 409: "`RUN_NOT_RESUMABLE`, `RUN_UNDONE`, `FUNCTION_UNKNOWN`." },
+});
+
+/** What is done with runs after their end. */
+export function repairApi(app: Hono, { store, dispatcher }: HttpParts): void {
+  const runHere = (c: Context, id: string): Promise<RunDetail> => runOr404(c, id, (runId) => store.getRun(runId));
+  const answerMade = async (c: Context, runId: string): Promise<Response> => {
+    const { head } = await runHere(c, runId);
+    return answerJson(c, { runId, run: runView(head) });
+  };
+
+  app.post("/v1/runs/:id/rerun", RERUN, limitBody(MAX_BODY_BYTES), async (c) => {
+    const id = c.req.param("id");
+    const body = await bodyOf(c, ["appVersion"]);
+    await runHere(c, id);
+    return answerMade(c, await dispatcher.repairs.rerun(id, { version: versionOf(body) }));
+  });
+
+  app.post("/v1/runs/:id/fork", FORK, limitBody(WIRE_LIMITS.maxOutputBytes + MAX_BODY_BYTES), async (c) => {
+    const id = c.req.param("id");
+    const body = await bodyOf(c, ["step", "result", "appVersion"]);
+    const { step } = body;
+    if (typeof step !== "string" || step === "") {
+      throw new HoldfastError("BODY_INVALID", "`step` must be the id of the step from which the run is to go on.");
+    }
+    const resultText = "result" in body ? jsonText(body.result) : null;
+    if (resultText !== null && resultText.length > WIRE_LIMITS.maxOutputBytes) {
+      throw new HoldfastError("BODY_TOO_LARGE", `\`result\` is larger than ${WIRE_LIMITS.maxOutputBytes} bytes.`);
+    }
+    await runHere(c, id);
+    return answerMade(c, await dispatcher.repairs.fork(id, { step, resultText, version: versionOf(body) }));
+  });
+
+  app.post("/v1/runs/:id/resume", RESUME, limitBody(MAX_BODY_BYTES), async (c) => {
+    const id = c.req.param("id");
+    const body = await bodyOf(c, ["appVersion"]);
+    await runHere(c, id);
+    await dispatcher.repairs.resume(id, versionOf(body));
+    return answerMade(c, id);
+  });
+}
+
+/** An object with no other fields than these; {} where there is no body. */
+async function bodyOf(c: Context, fields: readonly string[]): Promise<Readonly<Record<string, unknown>>> {
+  const bytes = new Uint8Array(await c.req.arrayBuffer());
+  if (bytes.byteLength === 0) return {};
+  const body = await readJson(bytes, { what: "The body", levels: 1 });
+  if (!isRecord(body)) throw new HoldfastError("BODY_INVALID", "The body must be a JSON object.");
+  const other = Object.keys(body).find((name) => !fields.includes(name));
+  if (other === undefined) return body;
+  const known = fields.map((name) => `\`${name}\``).join(", ");
+  throw new HoldfastError("BODY_INVALID", `The body has no field ${JSON.stringify(other)}; it may have ${known}.`);
+}
+
+function versionOf({ appVersion }: Readonly<Record<string, unknown>>): WantedVersion {
+  if (appVersion === undefined || appVersion === "newest") return { type: "newest" };
+  if (appVersion === "same") return { type: "same" };
+  if (typeof appVersion === "string") return { type: "named", version: appVersion };
+  throw new HoldfastError("BODY_INVALID", '`appVersion` must be "newest", "same" or a version of the app.');
+}
