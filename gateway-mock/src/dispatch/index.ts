@@ -1,5 +1,6 @@
 /** The dispatcher, as the rest of the gateway sees it. */
 
+export type { RunWaiting } from "./admission/waiting-facts.ts";
 export { Dispatcher } from "./dispatcher.ts";
 export type { AttachedWorker } from "./dispatcher-types.ts";
 export { INTERNAL_FIELD, type RawEvent } from "./events/event-checks.ts";

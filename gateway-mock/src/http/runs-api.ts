@@ -10,6 +10,7 @@ import { orNull, RunDetailSchema, RunSchema, RunStatusSchema } from "./openapi/s
 import type { HttpParts } from "./parts.ts";
 import { runOr404 } from "./run-or-404.ts";
 import { runDetailView, runView } from "./run-view.ts";
+import { waitingView } from "./waiting-view.ts";
 
 const DEFAULT_LIMIT = 50;
 const MAX_LIMIT = 1000;
@@ -81,7 +82,7 @@ export function runsApi(app: Hono, parts: HttpParts): void {
     const id = c.req.param("id");
     const detail = await runHere(c, id);
     const waiting = await dispatcher.whyWaits(detail);
-    return answerJson(c, { ...runDetailView(detail, c.req.query("log") === "1"), waiting });
+    return answerJson(c, { ...runDetailView(detail, c.req.query("log") === "1"), waiting: waitingView(waiting) });
   });
 
   app.post("/v1/runs/:id/compensations/retry", RETRY, async (c) => {

@@ -32,7 +32,10 @@ function inUnits(span: number, large: Unit, small?: Unit): string {
   return small && rest > 0 ? `${count} ${large.name} ${rest} ${small.name}` : `${count} ${large.name}`;
 }
 
-export const timeText = (ms: number): string => new Date(ms).toISOString();
+/** The furthest that a date can be from 1970; a wait of no end is that far. */
+const MAX_DATE_MS = 8.64e15;
+
+export const timeText = (ms: number): string => new Date(Math.min(ms, MAX_DATE_MS)).toISOString();
 
 const MAX_QUOTED = 200;
 

@@ -71,9 +71,18 @@ export const StepSchema = Type.Object(
   { title: "Step" },
 );
 
+/** Why a run that has not ended is where it is: docs/waiting.md. */
 const WaitingSchema = Type.Object(
-  { reason: Type.String({ description: "`NO_ROOM`, `LIMITS`, `VERSION` ..." }), message: Type.String() },
-  { title: "Waiting", description: "Why the run has no worker now." },
+  {
+    reason: Type.String({ description: "For scripts: `NO_WORKER`, `LIMITS`, `SLEEPING` ..." }),
+    message: Type.String({ description: "One sentence, for people." }),
+    untilAt: orNull(At),
+    untilMs: orNull(Type.Number({ description: "When it is over by itself, as far as that is known." })),
+    step: orNull(Type.String({ description: "The step that it is about, as its author named it." })),
+    runId: orNull(Type.String({ description: "Another run: the one that has the place, or that was invoked." })),
+    instanceId: orNull(Type.String({ description: "The worker that has it." })),
+  },
+  { title: "Waiting" },
 );
 
 const JobSchema = Type.Object({
