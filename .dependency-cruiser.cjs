@@ -99,6 +99,7 @@ const rooms = [
   }),
   ...roomsOf("gateway-mock/src/store-postgres", "store-postgres", {
     connection: [],
+    changes: ["connection"],
     writer: ["connection"],
     queue: ["connection", "run-loader"],
   }),

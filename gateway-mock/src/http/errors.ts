@@ -15,6 +15,7 @@ const STATUSES: Partial<Record<ErrorCode, Status>> = {
   ENVIRONMENT_INVALID: 400,
   ENVIRONMENT_REFUSED: 403,
   REQUEST_NOT_OWNED: 403,
+  POSITION_INVALID: 400,
   NOT_FOUND: 404,
   STEP_UNKNOWN: 404,
   RUN_NOT_ENDED: 409,
@@ -27,6 +28,7 @@ const STATUSES: Partial<Record<ErrorCode, Status>> = {
   FRAME_TOO_LARGE: 413,
   HOST_REFUSED: 421,
   STORE_FAILED: 503,
+  WATCHERS_FULL: 503,
 };
 
 export function statusOf(error: unknown): Status {

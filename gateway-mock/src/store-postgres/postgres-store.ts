@@ -26,6 +26,8 @@ import {
   type StoreReads,
   type WaitingReads,
 } from "@holdfast/store";
+import { changesOf } from "./changes/read-changes.ts";
+import { openSummaries, type Summaries } from "./changes/summaries.ts";
 import { type Database, OWN_CONNECTIONS, openDatabase } from "./connection/database.ts";
 import { migrate } from "./connection/migrate.ts";
 import { msOf } from "./connection/pg-values.ts";
@@ -98,14 +100,16 @@ export function openPostgresStore(options: PostgresStoreOptions): Store {
   });
   const tablePartitionMs = options.tablePartitionMs ?? DEFAULT_TABLE_PARTITION_MS;
   const partitions = openTablePartitions(database, tablePartitionMs);
+  const summaries = openSummaries(database);
   const writer = openGroupCommit(database, storeId);
   const wakes = openWakes(database, storeId);
 
   return {
     ...readsOf(database),
+    ...changesOf(database),
     ...writesOf(writer, wakes),
     ...queueOf(database, nextId, random),
-    ...registryOf(database, wakes, partitions),
+    ...registryOf(database, wakes, partitions, summaries),
     ...flowOf(database),
     migrate: () => migrate(url, { tablePartitionMs }),
     async skipTime(ms) {
@@ -237,6 +241,7 @@ function registryOf(
   database: Database,
   wakes: Wakes,
   partitions: TablePartitions,
+  summaries: Summaries,
 ): Pick<
   Store,
   | "secret"
@@ -265,6 +270,7 @@ function registryOf(
     async touchConnections(gatewayId, staleAfterMs) {
       await touchConnections(database, gatewayId, staleAfterMs);
       await partitions.keep();
+      await summaries.keep();
     },
   };
 }

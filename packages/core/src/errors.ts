@@ -331,6 +331,14 @@ export const ERROR_CATALOGUE = {
     summary: "The body of an HTTP request is larger than the limit.",
     fix: "Send less at once; the message has the limit.",
   },
+  POSITION_INVALID: {
+    summary: "The place from which a live stream is to go on is none, or one of another database.",
+    fix: "Send the `id` of the last message back as it came, in the header `Last-Event-ID`, to a gateway of the same database; or leave it out, and the stream begins with a snapshot.",
+  },
+  WATCHERS_FULL: {
+    summary: "The gateway has as many open live streams as it may have.",
+    fix: "Close streams that are not read, follow several runs with one stream (`GET /v1/runs/stream`), or add a gateway.",
+  },
   SIGNAL_CONFLICT: {
     summary: "A step tried to wait for a signal that another step, of this run or of another, is already waiting for.",
     fix: 'Give each waiting step its own signal, or replace the other waiter with `onConflict: "replace"`.',

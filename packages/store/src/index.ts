@@ -10,6 +10,16 @@ export type { Registry } from "./memory/registry.ts";
 export type { EventRow, JobRow, RunRow, TableWatch } from "./memory/rows.ts";
 export { StoreOnTables, type TableAccess } from "./memory/store-on-tables.ts";
 export { Tables } from "./memory/tables.ts";
+export {
+  type ChangeFact,
+  type ChangePage,
+  type ChangeRequest,
+  type ChangeScope,
+  type LogChange,
+  type LogPosition,
+  MAX_CHANGE_BYTES,
+  type StoreChanges,
+} from "./port/changes.ts";
 export { isOutdated, isRefusedForData, levelFor, notVirtual, StoreError, type StoreFailure } from "./port/errors.ts";
 export {
   type CronTick,

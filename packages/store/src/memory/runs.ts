@@ -5,6 +5,7 @@ import type { RunHead, StoredLogRow } from "../port/work.ts";
 import { environmentOf } from "../rules/environment.ts";
 import { LOG_BLOCK, placesOf } from "../rules/log-places.ts";
 import type { HeadWrite, LogWrite, RunWrite } from "../rules/write-set.ts";
+import { Changes } from "./changes.ts";
 import { byText, type JobRow, type RunRow, rowKey, type TableClock, type TableWatch } from "./rows.ts";
 import { Waits } from "./waits.ts";
 
@@ -12,6 +13,7 @@ import { Waits } from "./waits.ts";
 export class Runs {
   readonly rows = new Map<string, RunRow>();
   readonly waits: Waits;
+  readonly changes: Changes;
   readonly #clock: TableClock;
   readonly #watch: () => TableWatch;
   #nextSeq = 1;
@@ -20,6 +22,7 @@ export class Runs {
     this.#clock = clock;
     this.#watch = watch;
     this.waits = new Waits(this.rows, clock);
+    this.changes = new Changes(clock.nowMs(), this.rows);
   }
 
   isLive(runId: string): boolean {
@@ -66,6 +69,7 @@ export class Runs {
       run?.log.push(stored);
       this.#watch().logged(runId, stored);
     }
+    if (run && facts.length > 0) this.changes.add({ runId, seq, atMs, status: headStatus, facts });
   }
 
   /** The rows of a run's log after `seen`. */

@@ -271,6 +271,18 @@ export class StoreOnTables implements Store {
     return this.#access.call(() => unmovedRuns(this.#tables, page));
   }
 
+  get logStart(): string {
+    return this.#tables.runsTable.changes.start();
+  }
+
+  logEnd(): ReturnType<Store["logEnd"]> {
+    return this.#access.call(() => this.#tables.runsTable.changes.end());
+  }
+
+  readChanges(request: Parameters<Store["readChanges"]>[0]): ReturnType<Store["readChanges"]> {
+    return this.#access.call(() => this.#tables.runsTable.changes.read(request));
+  }
+
   queueDepth(): ReturnType<Store["queueDepth"]> {
     return this.#access.call(() => this.#tables.jobs.depth());
   }

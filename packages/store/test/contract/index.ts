@@ -1,5 +1,6 @@
 import { afterAll, describe, expect } from "vitest";
 import { checkInvariants } from "../../src/index.ts";
+import { changesContract } from "./changes.ts";
 import { claimsContract } from "./claims.ts";
 import { commitContract } from "./commit.ts";
 import { cronsContract } from "./crons.ts";
@@ -21,6 +22,7 @@ interface Part {
 }
 
 const PARTS: Readonly<Record<string, Part>> = {
+  changes: { test: changesContract },
   claims: { test: claimsContract },
   commit: { test: commitContract },
   "flow rules": { test: flowRulesContract },
