@@ -67,6 +67,7 @@ export type { StepId } from "./steps/step-call.ts";
 export type { StepResult } from "./steps/step-result.ts";
 export type {
   InvokeOptions,
+  StepIdWithOptions,
   StepRunOptions,
   StepTools,
   TimeoutInput,

@@ -1,15 +1,13 @@
 /**
  * The `step` object that a handler is given: turns each call into a `StepCall`. The tools that wait are in
- * `wait-tools.ts`, `step.fetch` in `fetch-tool.ts`.
+ * `wait-tools.ts`, `step.run` is in `run-call.ts`, `step.fetch` in `fetch-tool.ts`.
  */
-import { messageOf } from "@holdfast/core";
 import type { OutgoingEvent, SchemaMap } from "../events/event-types.ts";
 import { eventList } from "../events/send-events.ts";
 import { fetchCall } from "./fetch-tool.ts";
-import { isolationMarkOf } from "./isolated.ts";
 import { durationMsOf, instantOf } from "./points-in-time.ts";
-import { readRetries, readRetryIf } from "./retry-policy.ts";
-import { guarded, invalidStep, jsonCopy, named, type StepCall, type StepId } from "./step-call.ts";
+import { runCall } from "./run-call.ts";
+import { guarded, invalidStep, named, type StepCall, type StepId } from "./step-call.ts";
 import type { StepTools } from "./step-types.ts";
 import { eventCall, invokeCall, signalCall, type WaitToolsDeps } from "./wait-tools.ts";
 import { wireDuration } from "./wire-duration.ts";
@@ -102,84 +100,6 @@ function sendSignalCall(deps: StepToolsDeps, id: StepId, options: unknown): Step
     opts: { type: "step.sendSignal", ...(typeof signal === "string" ? { signal } : {}) },
     body: () => deps.client.sendSignal(data === undefined ? { signal } : { signal, data }),
   };
-}
-
-const RUN_OPTIONS: ReadonlySet<string> = new Set(["compensate", "retries", "retryIf", "timeout"]);
-
-/**
- * Whether the third argument is options: a function is no JSON, so an object that has one is never meant for the body;
- * one without is, where the body names a parameter for it.
- */
-function isRunOptions(id: StepId, body: { readonly length: number }, rest: readonly unknown[]): boolean {
-  const value = rest[0];
-  if (typeof value !== "object" || value === null || Object.getPrototypeOf(value) !== Object.prototype) return false;
-  const keys = Object.keys(value);
-  const hasFunction = Object.values(value).some((each) => typeof each === "function");
-  const unknown = keys.find((key) => !RUN_OPTIONS.has(key));
-  if (unknown === undefined) return keys.length > 0 && (hasFunction || body.length < rest.length);
-  if (!hasFunction) return false;
-  throw invalidStep(
-    id,
-    `step.run() has no option \`${unknown}\`; valid options: ${[...RUN_OPTIONS].join(", ")}. Step arguments are serialised as JSON and cannot include functions`,
-  );
-}
-
-function runCall(id: StepId, body: unknown, rest: readonly unknown[]): StepCall {
-  if (typeof body !== "function") throw invalidStep(id, "step.run() needs a function as its second argument");
-  const options = isRunOptions(id, body as { readonly length: number }, rest)
-    ? (rest[0] as RunOptionsInput)
-    : undefined;
-  const args = options === undefined ? rest : rest.slice(1);
-  const kept = args.length === 0 ? args : jsonCopy(args);
-  if (kept === undefined) throw invalidStep(id, "its arguments cannot be serialised as JSON");
-  const mark = isolationMarkOf(body);
-  return {
-    ...named(id),
-    kind: "run",
-    // The first time the body gets what the author gave.
-    body: (_hash, given, running) => {
-      const actual = given === kept ? args : given;
-      return mark && running.isolate ? running.isolate(mark, actual) : body(...actual);
-    },
-    ...(kept.length > 0 ? { args: kept } : {}),
-    ...(options === undefined ? {} : runOptions(id, options)),
-  };
-}
-
-interface RunOptionsInput {
-  readonly compensate?: unknown;
-  readonly retries?: unknown;
-  readonly retryIf?: unknown;
-  readonly timeout?: unknown;
-}
-
-function runOptions(id: StepId, { compensate, retries, retryIf, timeout }: RunOptionsInput): Partial<StepCall> {
-  const fail = (problem: string): never => {
-    throw invalidStep(id, problem);
-  };
-  if (compensate !== undefined && typeof compensate !== "function") {
-    throw invalidStep(id, "`compensate` must be a function");
-  }
-  return {
-    ...(retries === undefined ? {} : { retries: readRetries(retries, fail) }),
-    ...(retryIf === undefined ? {} : { retryIf: readRetryIf(retryIf, fail) }),
-    ...(timeout === undefined ? {} : { timeoutMs: timeoutMsOf(id, timeout) }),
-    ...(compensate === undefined
-      ? {}
-      : { compensate: compensate as NonNullable<StepCall["compensate"]>, opts: { compensate: true } }),
-  };
-}
-
-/** At least a millisecond: 0 would fail each attempt. */
-function timeoutMsOf(id: StepId, timeout: unknown): number {
-  let timeoutMs = 0;
-  try {
-    timeoutMs = durationMsOf(timeout, "`timeout`");
-  } catch (cause) {
-    throw invalidStep(id, messageOf(cause).replace(/\.$/, ""), cause);
-  }
-  if (timeoutMs > 0) return timeoutMs;
-  throw invalidStep(id, '`timeout` must be at least 1 ms, such as "30s"; leave it out for no limit');
 }
 
 /** The author's own id stays. What `EventType.create` attached stays, too. */

@@ -32,6 +32,13 @@ export interface StepRunOptions<Result = unknown> {
   readonly timeout?: DurationLike;
 }
 
+/** A step's id and its options in one object: what follows the body is for the body, whatever it looks like. */
+export interface StepIdWithOptions<Result = unknown> extends StepRunOptions<Result> {
+  readonly id: string;
+  /** How it is called for people. */
+  readonly name?: string;
+}
+
 export interface WaitForEventOptions<Target, Schema> {
   /** The event's name, or a declared event. */
   readonly event: Target;
@@ -82,7 +89,7 @@ export interface StepTools<Schemas extends SchemaMap = SchemaMap> {
    * throws it is tried again; when it has failed permanently the promise rejects with a `StepError`.
    */
   run<Args extends unknown[], Result>(
-    id: StepId,
+    id: StepId | StepIdWithOptions<Result>,
     body: (...args: Args) => Result,
     ...args: Args
   ): Promise<StepResult<Awaited<Result>>>;

@@ -95,6 +95,7 @@ describe.each([true, false])("Misuse, in place: %s", (inPlace) => {
   test.each<[string, object, RegExp]>([
     ["an option beside them", { compensate: () => {}, retry: 1 }, /no option `retry`.*compensate, retries/],
     ["a misspelled option", { compensat: () => {} }, /no option `compensat`/],
+    ["an option and a misspelled one", { timeout: 100, retrys: 3 }, /`timeout`, an option.*`retrys`, which is none/],
   ])("step.run with %s is rejected", async (_name, options, message) => {
     const engine = engineFor(({ step }) => step.run("a", () => 1, options as never), { inPlace });
     const { value } = await engine.run();
@@ -110,6 +111,27 @@ describe.each([true, false])("Misuse, in place: %s", (inPlace) => {
       { inPlace },
     );
     expect(await engine.run()).toEqual({ status: "completed", value: [{ retry: 1 }, { retries: 1 }] });
+  });
+
+  test("options with the id leave all arguments to the body", async () => {
+    const given = (...args: unknown[]): unknown => args;
+    const engine = engineFor(
+      async ({ step }) => [
+        await step.run({ id: "a", retries: 1 }, given, { timeout: 100 }),
+        await step.run({ id: "b", timeout: "1m", name: "B" }, given, { retries: 1, speed: 2 }, 3),
+      ],
+      { inPlace },
+    );
+    expect(await engine.run()).toEqual({
+      status: "completed",
+      value: [[{ timeout: 100 }], [{ retries: 1, speed: 2 }, 3]],
+    });
+  });
+
+  test("a misspelled option with the id is rejected", async () => {
+    const engine = engineFor(({ step }) => step.run({ id: "a", retrys: 3 } as never, () => 1), { inPlace });
+    const { value } = await engine.run();
+    expect(value).toMatchObject({ code: "STEP_INVALID", message: expect.stringMatching(/no option `retrys`/) });
   });
 
   test.each<[string, unknown, RegExp]>([

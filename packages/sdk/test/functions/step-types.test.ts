@@ -103,6 +103,10 @@ test("a timeout is a duration, beside the other options and before the arguments
   const check = async (step: StepTools): Promise<void> => {
     expectTypeOf(await step.run("a", () => 1, { timeout: "30s" })).toEqualTypeOf<number>();
     expectTypeOf(
+      await step.run({ id: "a", timeout: "30s", compensate: (n) => expectTypeOf(n).toBeNumber() }, () => 1),
+    ).toEqualTypeOf<number>();
+    expectTypeOf(await step.run({ id: "a", retries: 1 }, (x: number) => `${x}`, 1)).toBeString();
+    expectTypeOf(
       await step.run("b", (x: number) => `${x}`, { timeout: 30_000, retries: 1 }, 1),
     ).toEqualTypeOf<string>();
     // @ts-expect-error a point in time is no duration
