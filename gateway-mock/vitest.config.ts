@@ -11,6 +11,7 @@ export const kinds: Kinds = {
     "test/http/connection-limit.test.ts",
     "test/store-postgres/backlog.test.ts",
     "test/store-postgres/backlog-of-lanes.test.ts",
+    "test/store-postgres/retention-kills.test.ts",
   ],
   globalSetup: "test/global-setup.ts",
   setupFiles: ["test/check-answers.ts"],

@@ -11,13 +11,14 @@ import {
   withTimeout,
 } from "@holdfast/core";
 import { CONNECT_PATH } from "@holdfast/protocol";
-import type { Store } from "@holdfast/store";
+import type { RetentionPolicy, Store } from "@holdfast/store";
 import { getRequestListener } from "@hono/node-server";
 import { CleanUps } from "./clean-ups.ts";
 import { GATEWAY_LIMITS, type GatewayConfig, isLoopback, resolveConfig } from "./config/config.ts";
 import type { GatewayOptions } from "./config/gateway-options.ts";
 import { createCore } from "./gateway-core.ts";
 import { startGatewayHeartbeat } from "./gateway-heartbeat.ts";
+import { startGatewayRetention } from "./gateway-retention.ts";
 import { httpApp } from "./http/app.ts";
 import { type CallerRules, callerProblem, readHost } from "./http/callers.ts";
 import { ConnectionLimit } from "./http/connection-limit.ts";
@@ -28,6 +29,7 @@ import { closeServer, listen } from "./http/listen.ts";
 import type { HttpParts } from "./http/parts.ts";
 import { openStore } from "./open-store.ts";
 import { createCaller } from "./outgoing/caller.ts";
+import { retentionPolicy } from "./retention-policy.ts";
 import { VERSION } from "./version.ts";
 import { SocketServer, type UpgradeRefusal } from "./ws/server.ts";
 
@@ -147,8 +149,14 @@ async function start(config: GatewayConfig, { timers, storeFor }: GatewayPorts, 
   };
   serve([http.server, second.server], requestListener(httpParts), connections, sockets);
   const endSigns = startGatewayHeartbeat({ dispatcher, store, gatewayId, log });
+  const policy = async (): Promise<RetentionPolicy> => {
+    await dispatcher.functions.renewIfChanged();
+    return retentionPolicy(config, dispatcher.functions.all());
+  };
+  const endRetention = startGatewayRetention({ store, policy, timers, random: systemRandom, log });
   const endServing = async (): Promise<void> => {
     endSigns();
+    endRetention();
     delay.disable();
     sockets.close();
     await Promise.all([closeServer(http.server), closeServer(second.server)]);

@@ -5,7 +5,7 @@ import { COMMAND_OPTIONS } from "../config/command-options.ts";
 import { resolveConfig } from "../config/config.ts";
 import { readGatewayFile } from "../config/config-file.ts";
 import type { GatewayOptions } from "../config/gateway-options.ts";
-import { gatewayOptions, gatewayRows, type Mode } from "../config/modes.ts";
+import { gatewayOptions, gatewayRows, MODE_DEFAULTS, type Mode } from "../config/modes.ts";
 import { settingText, shownSettings } from "../config/print-config.ts";
 import { readSettings, type Setting, valuesOf } from "../config/settings.ts";
 import { type Gateway, startGateway } from "../server.ts";
@@ -52,7 +52,7 @@ export async function serve(mode: Mode, context: CommandContext): Promise<ExitCo
   process.on("exit", lines.flush);
   const log = createLog(lines, command.logLevel, formatOf(mode, command), process.stderr.isTTY === true);
   const stopping = stopRequests(log);
-  const starting = startGateway({ ...options, log });
+  const starting = startGateway({ ...MODE_DEFAULTS[mode], ...options, log });
   // What has been started of a local Postgres ends with this process.
   const gateway = await Promise.race([starting, stopping.asked.then(() => startedSoon(starting))]);
   if (gateway === null) return EXIT.done;
@@ -104,8 +104,11 @@ function printConfig(configuration: Configuration, output: Output): void {
 function computedValues({ mode, settings, command }: Configuration): Readonly<Record<string, unknown>> {
   const log = { logFormat: formatOf(mode, command) };
   try {
-    const { connectPort, requestAckMs, allowPrivateFetch, extensions } = resolveConfig(gatewayOptions(mode, settings));
-    return { ...log, connectPort, requestAckMs, allowPrivateFetch, extensions };
+    const config = resolveConfig({ ...MODE_DEFAULTS[mode], ...gatewayOptions(mode, settings) });
+    const { connectPort, requestAckMs, allowPrivateFetch, extensions } = config;
+    const { retentionCompletedMs, retentionFailedMs } = config;
+    const retention = { retentionCompletedMs, retentionFailedMs };
+    return { ...log, connectPort, requestAckMs, allowPrivateFetch, extensions, ...retention };
   } catch (error) {
     if (HoldfastError.is(error)) return log;
     throw error;

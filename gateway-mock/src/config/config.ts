@@ -8,11 +8,20 @@ import { GATEWAY_OPTIONS } from "./option-table.ts";
 
 type Resolved = ResolvedTable<typeof GATEWAY_OPTIONS>;
 /** Where the default depends on other options. */
-type Computed = "connectPort" | "requestAckMs" | "allowPrivateFetch" | "extensions" | "log";
+type Computed =
+  | "connectPort"
+  | "retentionCompletedMs"
+  | "retentionFailedMs"
+  | "requestAckMs"
+  | "allowPrivateFetch"
+  | "extensions"
+  | "log";
 type KeyOption = "signingKey" | "signingKeyFallback" | "eventKey" | "keys";
 
 export type GatewayConfig = Omit<Resolved, Computed | KeyOption> &
   GatewayKeys & { readonly [Name in Computed]: NonNullable<Resolved[Name]> };
+
+const DAY_MS = 86_400_000;
 
 /** Limits of the gateway that have no option. */
 export const GATEWAY_LIMITS = {
@@ -69,6 +78,8 @@ export function resolveConfig(options: GatewayOptions): GatewayConfig {
     connectPort,
     databaseUrl: databaseUrl === "" ? undefined : databaseUrl,
     extensions,
+    retentionCompletedMs: resolved.retentionCompletedMs ?? 30 * DAY_MS,
+    retentionFailedMs: resolved.retentionFailedMs ?? 90 * DAY_MS,
     requestAckMs: resolved.requestAckMs ?? defaultAckMs(plain, resolved.leaseMs),
     allowPrivateFetch: resolved.allowPrivateFetch ?? isLoopback(host),
     log: log === undefined ? silentLog : neverThrowing(log),

@@ -51,6 +51,13 @@ export interface GatewayOptions {
   /** How long `drain` waits for workers. Default 25,000. */
   readonly drainMs?: number;
   /**
+   * How long runs are kept after they completed or were cancelled; events as long as a run of theirs, at least so long.
+   * `off`: without end. Default 30 days.
+   */
+  readonly retentionCompletedMs?: number | "off";
+  /** How long runs are kept after they failed; `off`: without end. Default 90 days. */
+  readonly retentionFailedMs?: number | "off";
+  /**
    * The key that workers sign start and flush with: at least 32 hex digits (`openssl rand -hex 32`), with or without a
    * prefix such as `signkey-prod-`. Default: nothing is checked.
    */

@@ -20,6 +20,13 @@ export const DEVELOPMENT_ONLY: Readonly<Partial<Record<keyof GatewayOptions, unk
   virtualTime: false,
 };
 
+const WEEK_MS = 7 * 86_400_000;
+/** Defaults that a mode has instead of those of the table. A developer looks at what has just happened. */
+export const MODE_DEFAULTS: Readonly<Record<Mode, GatewayOptions>> = {
+  dev: { retentionCompletedMs: WEEK_MS, retentionFailedMs: WEEK_MS },
+  start: {},
+};
+
 /** Options that are read for a mode. Those of development are read for `start` too, to be refused by name. */
 export function gatewayRows(): Rows {
   const { log: _, ...rows } = GATEWAY_OPTIONS;

@@ -95,6 +95,19 @@ export function duration(minMs: number): OptionKind<number> {
   };
 }
 
+/** The longest that anything is kept for. */
+const MAX_PERIOD_MS = 3650 * MAX_OPTION_MS;
+
+/** How long something is kept: milliseconds, or `off` = without end; "30d" in texts. */
+export const PERIOD: OptionKind<number | "off"> = {
+  fromText: (text, source) => (text === "off" ? text : parseDurationMs(text, source, { maxMs: MAX_PERIOD_MS })),
+  check: (value, source) => {
+    if (value === "off") return value;
+    if (typeof value === "number" && value >= 1_000 && value <= MAX_PERIOD_MS) return Math.round(value);
+    throw invalidOption(source, `must be between 1s and 3650d, or "off", not ${describeValue(value)}.`);
+  },
+};
+
 export const TEXT: OptionKind<string> = {
   fromText: asIs,
   check: (value, source) => {

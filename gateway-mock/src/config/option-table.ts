@@ -13,6 +13,7 @@ import {
   listOf,
   type OptionTable,
   oneOf,
+  PERIOD,
   PORT,
   SWITCH,
   TEXT,
@@ -160,6 +161,18 @@ export const GATEWAY_OPTIONS = {
     variables: ["HOLDFAST_GATEWAY_DRAIN"],
     default: TIMEOUTS.drainMs,
     doc: "how long a shutdown waits for workers to finish",
+  },
+  retentionCompletedMs: {
+    kind: PERIOD,
+    flag: { name: "retention-completed", takes: "<duration>" },
+    variables: ["HOLDFAST_RETENTION_COMPLETED"],
+    doc: "how long runs are kept after they completed or were cancelled, and events; `off` = without end; default: 30d, with `dev` 7d",
+  },
+  retentionFailedMs: {
+    kind: PERIOD,
+    flag: { name: "retention-failed", takes: "<duration>" },
+    variables: ["HOLDFAST_RETENTION_FAILED"],
+    doc: "how long runs are kept after they failed; `off` = without end; default: 90d, with `dev` 7d",
   },
   versionPolicy: {
     kind: oneOf(VERSION_POLICIES),

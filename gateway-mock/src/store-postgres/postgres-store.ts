@@ -50,6 +50,10 @@ import {
   touchGateway,
   useToken,
 } from "./registry.ts";
+import { holdRun, releaseHold } from "./retention/holds.ts";
+import { previewPrune } from "./retention/preview.ts";
+import { openPruner } from "./retention/prune.ts";
+import { tableSizesOf } from "./retention/sizes.ts";
 import { loadRuns } from "./run-loader.ts";
 import { DEFAULT_TABLE_PARTITION_MS, openTablePartitions, type TablePartitions } from "./table-partitions.ts";
 import { openRuns, placesTaken, unmovedRuns } from "./waiting.ts";
@@ -111,6 +115,7 @@ export function openPostgresStore(options: PostgresStoreOptions): Store {
     ...queueOf(database, nextId, random),
     ...registryOf(database, wakes, partitions, summaries),
     ...flowOf(database),
+    ...retentionOf(database, tablePartitionMs),
     migrate: () => migrate(url, { tablePartitionMs }),
     async skipTime(ms) {
       if (!time) throw notVirtual();
@@ -275,6 +280,15 @@ function registryOf(
   };
 }
 
+function retentionOf(database: Database, tablePartitionMs: number): Pick<Store, "prune" | "holdRun" | "releaseHold"> {
+  const pruner = openPruner(database, tablePartitionMs);
+  return {
+    prune: (policy, options) => pruner.prune(policy, options),
+    holdRun: (runId, reason) => holdRun(database.query, runId, reason),
+    releaseHold: (runId) => releaseHold(database.query, runId),
+  };
+}
+
 function readsOf(database: Database): StoreReads & WaitingReads {
   const { query } = database;
   return {
@@ -287,6 +301,8 @@ function readsOf(database: Database): StoreReads & WaitingReads {
     getEvent: (eventId) => getEvent(database, eventId),
     listConnections: () => listConnections(database),
     queueDepth: queueDepthOf(database),
+    tableSizes: tableSizesOf(database),
+    previewPrune: (policy, environment) => previewPrune(database, policy, environment),
     ping: () => database.once("SELECT 1 AS one", PING_MS),
   };
 }

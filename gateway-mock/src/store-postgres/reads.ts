@@ -16,6 +16,7 @@ import {
 import type { Database, Param, Query } from "./connection/database.ts";
 import { msOf, textArray } from "./connection/pg-values.ts";
 
+import { holdOf } from "./retention/holds.ts";
 import { type HeadRow, headColumns, headOf, IS_LEASED, SHOWN_STATUS } from "./rows.ts";
 import { loadLogs } from "./run-loader.ts";
 import { waitsOfRuns } from "./waits.ts";
@@ -94,6 +95,9 @@ export async function getRun(database: Database, runId: string): Promise<RunDeta
   ]);
   if (!row) return null;
   const logs = await loadLogs(query, textArray([runId]));
+  // It was removed between the two: each run has a log.
+  const log = logs.get(runId);
+  if (!log) return null;
   const jobs = await query<JobRow>(
     `SELECT id, kind, key, attempt, epoch, ${msOf("available_at")} AS available_ms, leased_by, ${msOf("claimed_at")} AS claimed_ms,
 epoch = 0 OR unplaced_since IS NOT NULL AS is_unplaced
@@ -101,7 +105,8 @@ FROM holdfast.queue WHERE run_id = $1 ORDER BY available_at, id`,
     [runId],
   );
   const waits = await waitsOfRuns(query, [runId]);
-  return { head: headOf(row), log: logs.get(runId) ?? [], jobs: jobs.map(jobOf), waits };
+  const hold = await holdOf(query, runId);
+  return { head: headOf(row), log, jobs: jobs.map(jobOf), waits, hold };
 }
 
 const jobOf = (row: JobRow): JobView => ({

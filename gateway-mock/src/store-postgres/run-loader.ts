@@ -10,14 +10,17 @@ const LOGS = `SELECT ${LOG_COLUMNS} FROM holdfast.run_log WHERE ${isAmong("run_i
 
 /**
  * Heads first, then logs, in two statements: the log of a run may be ahead of its head (a decision on such a state
- * fails its version), never behind it.
+ * fails its version), never behind it. One without a log was removed between the two.
  */
 export async function loadRuns(query: Query, runIds: readonly string[]): Promise<StoredRun[]> {
   if (runIds.length === 0) return [];
   const ids = textArray([...new Set(runIds)].sort());
   const heads = await query<HeadRow>(HEADS, [ids]);
   const logs = await loadLogs(query, ids);
-  return heads.map((row) => ({ head: headOf(row), log: logs.get(row.id) ?? [] }));
+  return heads.flatMap((row) => {
+    const log = logs.get(row.id);
+    return log ? [{ head: headOf(row), log }] : [];
+  });
 }
 
 /** `ids`: an array, sorted. */

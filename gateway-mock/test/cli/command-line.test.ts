@@ -69,6 +69,8 @@ describe("Command line", () => {
     retryBaseMs: ["10", 10],
     reconnectGraceMs: ["1s", 1_000],
     drainMs: ["2s", 2_000],
+    retentionCompletedMs: ["30d", 2_592_000_000],
+    retentionFailedMs: ["off", "off"],
     versionPolicy: ["strict", "strict"],
     allowPrivateFetch: ["1", true],
     extensions: ["off", []],

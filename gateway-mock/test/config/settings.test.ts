@@ -112,6 +112,9 @@ test("start has nothing of a test gateway, and does not let steps call the priva
   const allowed = { ...PRODUCTION, HOLDFAST_GATEWAY_ALLOW_PRIVATE_FETCH: "on" };
   expect(gatewayOptions("start", settingsOf({ env: allowed })).allowPrivateFetch).toBe(true);
   expect(gatewayOptions("dev", settingsOf({ env: {} }))).toEqual({});
+  const given = settingsOf({ env: { HOLDFAST_RETENTION_COMPLETED: "off", HOLDFAST_RETENTION_FAILED: "1d" } });
+  expect(gatewayOptions("dev", given)).toEqual({ retentionCompletedMs: "off", retentionFailedMs: 86_400_000 });
+  expect(() => settingsOf({ env: { HOLDFAST_RETENTION_FAILED: "0s" } })).toThrow("between 1s and 3650d");
 });
 
 test("a printed configuration has every option and its source, and no secret", () => {

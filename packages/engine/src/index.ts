@@ -12,7 +12,12 @@ export { Expressions, STEPS_A_TURN } from "./expressions/expressions.ts";
 export { matchesOf } from "./expressions/wait-match.ts";
 export { cancelWaits } from "./flow/cancel-rules.ts";
 export { latestTickMs, nextTickMs } from "./flow/cron.ts";
-export { type FunctionSettings, NO_SETTINGS, readFunctionSettings } from "./flow/function-settings.ts";
+export {
+  type FunctionRetention,
+  type FunctionSettings,
+  NO_SETTINGS,
+  readFunctionSettings,
+} from "./flow/function-settings.ts";
 export { type RunOptions, readRunOptions, VERSION_POLICIES, type VersionPolicy } from "./flow/run-options.ts";
 export {
   EventReader,

@@ -66,6 +66,15 @@ export type {
   StoredFunction,
   StoredRegistry,
 } from "./port/registry.ts";
+export type {
+  PruneOptions,
+  PrunePreview,
+  PruneProgress,
+  Retention,
+  RetentionPolicy,
+  RunHold,
+  TableSize,
+} from "./port/retention.ts";
 export type { CommitOutcome, LostWhy, Store, Transition, Wake } from "./port/store.ts";
 export {
   MAX_AHEAD,
@@ -140,5 +149,6 @@ export {
   type UnitOutcome,
 } from "./rules/plan.ts";
 export { queuesOf } from "./rules/queues-of.ts";
+export { isPastRetention, retentionOf, shortestMs } from "./rules/retention.ts";
 export { type BatchLimits, takeBatch } from "./rules/take-batch.ts";
 export type { EventWrite, HeadWrite, LogWrite, RunWrite, WaitKey, WriteSet } from "./rules/write-set.ts";

@@ -131,7 +131,7 @@ export class Functions {
   async save(apps: readonly AppRecord[]): Promise<void> {
     const isNew = (app: AppRecord): boolean => this.#saved.get(app.id) !== fingerprint(app);
     // Another app may have one of the names by now, through another gateway.
-    if (!apps.some(isNew)) await this.#renewIfChanged();
+    if (!apps.some(isNew)) await this.renewIfChanged();
     if (!apps.some(isNew)) return;
     await this.#inTurn(async () => {
       const changed = apps.filter(isNew);
@@ -141,8 +141,11 @@ export class Functions {
     });
   }
 
-  /** Many workers that connect at once share a look at the store: each has one that begins after it has asked. */
-  #renewIfChanged(): Promise<void> {
+  /**
+   * Reads the registry again where the store's is another one. Many that ask at once share a look at the store: each has
+   * one that begins after it has asked.
+   */
+  renewIfChanged(): Promise<void> {
     this.#renewal ??= this.#inTurn(async () => {
       this.#renewal = null;
       if ((await this.#store.registryVersion()) !== this.#version) await this.#load();

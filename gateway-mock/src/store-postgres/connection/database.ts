@@ -78,6 +78,8 @@ export interface Database {
   readonly acceptsWrites: WriteProbe;
   /** A statement that may be repeated: tried again after lost connections and conflicts, until `retryForMs`. */
   readonly query: Query;
+  /** One try of a statement. Rejects with the driver's error. */
+  readonly attempt: Query;
   /** Like `query`, for more than one statement or a non-repeatable one: `work` runs again from its start. */
   retrying<T>(what: string, work: (query: Query, attempt: number) => Promise<T>): Promise<T>;
   /** Like `retrying`, in one transaction. Where its fate is unknown `work` runs again, so it must bear that. */
@@ -176,6 +178,7 @@ export function openDatabase(options: DatabaseOptions): Database {
   return {
     options,
     availability,
+    attempt: (text, params) => time.during(() => timed(text, params)),
     retrying,
     transaction: (what, work) =>
       retrying(what, () => withTimeout(timers, beginOn(pool.sql, time, work), limitMs, noAnswer)),

@@ -71,6 +71,14 @@ export interface FunctionSettings {
   readonly startTimeoutMs: number | null;
   /** Workers that serve this queue run it; null = the default one. */
   readonly queue: string | null;
+  /** How long its runs are kept after they have ended; what is left out is as for all functions. */
+  readonly retention: FunctionRetention;
+}
+
+/** Milliseconds; null = without end. */
+export interface FunctionRetention {
+  readonly completedMs?: number | null;
+  readonly failedMs?: number | null;
 }
 
 export const NO_SETTINGS: FunctionSettings = {
@@ -84,6 +92,7 @@ export const NO_SETTINGS: FunctionSettings = {
   priority: null,
   startTimeoutMs: null,
   queue: null,
+  retention: {},
 };
 
 const SECOND_MS = 1000;
@@ -94,6 +103,7 @@ const MAX_CANCELS = 5;
 const MAX_LIMITS = 2;
 const MAX_BATCH = 1000;
 const MAX_PERIOD_MS = 7 * DAY_MS;
+const MAX_RETENTION_MS = 3650 * DAY_MS;
 
 /**
  * Reads and checks what was registered for a function, with the limits that the reference server has.
@@ -117,6 +127,7 @@ export function readFunctionSettings(slug: string, triggers: unknown, config: Fi
     ),
     startTimeoutMs: check.optional(config.timeouts, (value) => readTimeouts(check, value)),
     queue: isRecord(config.holdfast) ? check.optional(config.holdfast.queue, (value) => readQueue(check, value)) : null,
+    retention: isRecord(config.holdfast) ? readRetention(check, config.holdfast.retention) : {},
   };
 }
 
@@ -238,6 +249,17 @@ function readQueue(check: SettingsChecks, value: unknown): string | null {
   const problem = queueNameProblem(value);
   if (problem) check.fail(`\`queue\` ${problem}.`);
   return value === DEFAULT_QUEUE ? null : check.text(value, "queue", 64);
+}
+
+function readRetention(check: SettingsChecks, value: unknown): FunctionRetention {
+  if (value === undefined || value === null) return {};
+  const fields = check.record(value, "retention");
+  const period = (name: "completed" | "failed"): number | null =>
+    fields[name] === "off" ? null : check.durationMs(fields[name], `retention.${name}`, SECOND_MS, MAX_RETENTION_MS);
+  return {
+    ...(fields.completed === undefined ? {} : { completedMs: period("completed") }),
+    ...(fields.failed === undefined ? {} : { failedMs: period("failed") }),
+  };
 }
 
 function checkCancels(check: SettingsChecks, value: unknown): void {

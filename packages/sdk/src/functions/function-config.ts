@@ -41,6 +41,7 @@ const KNOWN = [
   "timeouts",
   "deadline",
   "queue",
+  "retention",
   "singleton",
   "cancelOn",
   "onFailure",
@@ -91,12 +92,27 @@ export function retryPolicyOf(check: FunctionChecks, { retries }: Pick<FunctionO
 }
 
 /** What only our gateway knows; undefined = nothing. */
-function oursOf(check: FunctionChecks, { deadline, queue }: FunctionOptions): Record<string, unknown> | undefined {
+function oursOf(check: FunctionChecks, options: FunctionOptions): Record<string, unknown> | undefined {
+  const { deadline, queue, retention } = options;
   const ours = compact({
     deadline: deadline === undefined ? undefined : check.duration(deadline, "deadline"),
     queue: queue === undefined ? undefined : queueNameOf(check, queue),
+    retention: retention === undefined ? undefined : retentionOf(check, retention),
   });
   return Object.keys(ours).length === 0 ? undefined : ours;
+}
+
+/** How long its runs are kept; as the wire has durations, or `off`. */
+function retentionOf(check: FunctionChecks, retention: unknown): Record<string, unknown> {
+  const fields = check.object(retention, "retention", ["completed", "failed"]);
+  const period = (name: "completed" | "failed"): string | undefined => {
+    const value = fields[name];
+    if (value === undefined || value === "off") return value;
+    return check.duration(value, `retention.${name}`, { maxMs: 3650 * DAY_MS });
+  };
+  const periods = compact({ completed: period("completed"), failed: period("failed") });
+  check.ensure(Object.keys(periods).length > 0, "`retention` needs `completed`, `failed` or both.");
+  return periods;
 }
 
 function queueNameOf(check: FunctionChecks, queue: unknown): string {

@@ -62,6 +62,11 @@ export interface FunctionOptions<Triggers = TriggerInput | readonly TriggerInput
    * `default`, which workers serve that name none.
    */
   readonly queue?: string;
+  /**
+   * How long its runs are kept after they have ended, instead of as long as the gateway keeps all others; `off`: without
+   * end. A run that was cancelled is kept like one that completed. Gateways that do not know it keep their own rule.
+   */
+  readonly retention?: { readonly completed?: DurationInput | "off"; readonly failed?: DurationInput | "off" };
   readonly singleton?: { readonly mode: "skip" | "cancel"; readonly key?: string };
   readonly cancelOn?: readonly CancelOption[];
   /** For people; not sent. */

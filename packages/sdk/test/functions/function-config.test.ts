@@ -173,12 +173,23 @@ describe("Invalid function definitions", () => {
     [{ id: "f", idempotency: "event.data.id;" }, /idempotency.*a single expression/],
     [{ id: "f", deadline: new Date(0) }, /`deadline` is not a duration: a Date/],
     [{ id: "f", queue: "" }, /`queue` must be a name of 1 to 64/],
+    [{ id: "f", retention: "7d" }, /`retention` must be an object/],
+    [{ id: "f", retention: {} }, /`retention` needs `completed`, `failed` or both/],
+    [{ id: "f", retention: { completed: "soon" } }, /`retention.completed` is not a duration/],
     [{ id: "f", queue: "*" }, /`queue` must be a name/],
     [{ id: "f", queue: ["gpu"] }, /`queue` must be a name/],
   ])("the error for an invalid definition names function and option: %j", (options, message) => {
     expect(() => client.createFunction({ triggers: [], ...options } as never, () => 1)).toThrow(
       expect.objectContaining({ code: "FUNCTION_INVALID", message: expect.stringMatching(message) }),
     );
+  });
+
+  test("how long runs of a function are kept is registered, as far as it says so", () => {
+    const [fn] = manifest({ id: "f", triggers: [], retention: { completed: "2d", failed: "off" } });
+    expect(fn?.holdfast).toEqual({ retention: { completed: "2d", failed: "off" } });
+    expect(manifest({ id: "f", triggers: [], retention: { failed: 60_000 } })).toMatchObject([
+      { holdfast: { retention: { failed: "1m" } } },
+    ]);
   });
 
   test("the queue of a function is registered, and its failure handler is in the same one", () => {

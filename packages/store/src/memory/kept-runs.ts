@@ -1,10 +1,11 @@
 /** What a memory store forgets so that it does not grow for ever: old runs that have ended, and their events. */
+import { isRunNeeded, neededEvents } from "./needed.ts";
 import type { Tables } from "./tables.ts";
 
 /**
  * What a memory store forgets, so that a gateway that runs for weeks does not grow: of the runs that have ended the oldest
  * beyond `most`, and events beyond `most` of which no run is left. What anything still depends on stays:
- * - a run that has jobs, or for whose end a job or another run waits;
+ * - a run that is on hold or has jobs, or for whose end a job or another run waits;
  * - an event that a window holds, or whose `event` job has not been done.
  */
 export class KeptRuns {
@@ -36,26 +37,19 @@ export class KeptRuns {
   #forgetRuns(): void {
     for (const runId of this.#ended) {
       if (this.#ended.size <= this.#most) break;
-      if (this.#isNeeded(runId)) continue;
+      if (isRunNeeded(this.#tables, runId)) continue;
       this.#ended.delete(runId);
       this.#tables.forgetRun(runId);
     }
     this.#nextRunSweep = this.#sweepAgainAfter(this.#ended.size);
   }
 
-  #isNeeded(runId: string): boolean {
-    const { jobs, runs, runsTable } = this.#tables;
-    const hasJobs = (runs.get(runId)?.jobs.size ?? 0) > 0;
-    return hasJobs || jobs.has({ runId: "", kind: "child", key: runId }) || runsTable.waits.hasParent(runId);
-  }
-
   #forgetEvents(): void {
-    const { events, jobs, runs, flowRules } = this.#tables;
-    const inWindows = new Set(flowRules.eventsInWindows());
+    const { events } = this.#tables;
+    const isNeeded = neededEvents(this.#tables);
     for (const [id, { runIds }] of events) {
       if (events.size <= this.#most) break;
-      const isAwaited = jobs.has({ runId: "", kind: "event", key: id });
-      if (isAwaited || inWindows.has(id) || runIds.some((runId) => runs.has(runId))) continue;
+      if (isNeeded(id, runIds)) continue;
       this.#tables.forgetEvent(id);
     }
     this.#nextEventSweep = this.#sweepAgainAfter(events.size);

@@ -1,5 +1,6 @@
 /** The rows of the memory store's tables, and the order and keys in which they are found. */
 import type { NewEvent, StoredWait } from "../port/events.ts";
+import type { RunHold } from "../port/retention.ts";
 import type { JobKind, LogRow, RunHead, StoredLogRow } from "../port/work.ts";
 
 /** Rows of the memory store's tables. */
@@ -35,6 +36,7 @@ export interface RunRow {
   readonly keys: Map<string, StoredLogRow>;
   readonly jobs: Set<JobRow>;
   readonly waits: Map<string, WaitRow>;
+  hold: RunHold | null;
 }
 
 export interface WaitRow extends StoredWait {

@@ -47,7 +47,7 @@ export class Runs {
       startedMs: status === "RUNNING" ? nowMs : null,
       endedMs: null,
     };
-    this.rows.set(run.id, { head, log: [], keys: new Map(), jobs: new Set(), waits: new Map() });
+    this.rows.set(run.id, { head, log: [], keys: new Map(), jobs: new Set(), waits: new Map(), hold: null });
     this.#watch().created(head);
   }
 

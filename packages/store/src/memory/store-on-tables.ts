@@ -12,6 +12,7 @@ import { type AnnouncedJob, functionsToAnnounce, jobsOfItem } from "../rules/job
 import type { Unit, UnitOutcome } from "../rules/plan.ts";
 import { checkStorable } from "../rules/storable.ts";
 import { claimLimited } from "./limited-claims.ts";
+import { holdRun, previewPrune, prune, releaseHold, tableSizes } from "./retention.ts";
 import type { Taken } from "./rows.ts";
 import type { Tables } from "./tables.ts";
 import { openRuns, placesTaken, unmovedRuns } from "./waiting-reads.ts";
@@ -285,6 +286,26 @@ export class StoreOnTables implements Store {
 
   queueDepth(): ReturnType<Store["queueDepth"]> {
     return this.#access.call(() => this.#tables.jobs.depth());
+  }
+
+  tableSizes(): ReturnType<Store["tableSizes"]> {
+    return this.#access.call(() => tableSizes(this.#tables));
+  }
+
+  previewPrune(...[policy, environment]: Parameters<Store["previewPrune"]>): ReturnType<Store["previewPrune"]> {
+    return this.#access.call(() => previewPrune(this.#tables, policy, environment));
+  }
+
+  prune(policy: Parameters<Store["prune"]>[0]): ReturnType<Store["prune"]> {
+    return this.#access.call(() => prune(this.#tables, policy));
+  }
+
+  holdRun(runId: string, reason: string): ReturnType<Store["holdRun"]> {
+    return this.#access.call(() => holdRun(this.#tables, runId, reason));
+  }
+
+  releaseHold(runId: string): Promise<boolean> {
+    return this.#access.call(() => releaseHold(this.#tables, runId));
   }
 
   ping(): Promise<void> {

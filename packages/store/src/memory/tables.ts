@@ -145,7 +145,7 @@ export class Tables {
         return { id, kind, key, attempt, epoch, availableMs, leasedBy, claimedMs, isUnplaced };
       });
     const waits = [...run.waits.values()].sort((a, b) => a.beganMs - b.beganMs || byText(a.key, b.key)).map(waitOf);
-    return { head: this.runsTable.shown(run), log: [...run.log], jobs, waits };
+    return { head: this.runsTable.shown(run), log: [...run.log], jobs, waits, hold: run.hold };
   }
 
   *heads(): Iterable<RunHead> {

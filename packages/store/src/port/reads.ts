@@ -4,6 +4,7 @@
  */
 import type { StoredWait } from "./events.ts";
 import type { ListedConnection } from "./registry.ts";
+import type { PrunePreview, RetentionPolicy, RunHold, TableSize } from "./retention.ts";
 import type { RunHead, RunStatus, StoredLogRow } from "./work.ts";
 
 /** What people and dashboards read. */
@@ -17,6 +18,10 @@ export interface StoreReads {
   listConnections(): Promise<readonly ListedConnection[]>;
   /** How many jobs there are by what they wait for. Of a long queue the count may be some seconds old. */
   queueDepth(): Promise<QueueDepth>;
+  /** Of every table; may be some seconds old. */
+  tableSizes(): Promise<readonly TableSize[]>;
+  /** What `prune` would remove now, of one environment or of all. Takes longer the more old runs there are. */
+  previewPrune(policy: RetentionPolicy, environment?: string): Promise<PrunePreview>;
   /** A cheap round trip, for readiness: one try, over within two seconds. */
   ping(): Promise<void>;
 }
@@ -57,6 +62,8 @@ export interface RunDetail {
   readonly log: readonly StoredLogRow[];
   readonly jobs: readonly JobView[];
   readonly waits: readonly StoredWait[];
+  /** It is kept until it is released; null = as long as all runs of its kind. */
+  readonly hold: RunHold | null;
 }
 
 export interface EventView {

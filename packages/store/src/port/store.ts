@@ -14,6 +14,7 @@ import type {
 } from "./events.ts";
 import type { DatabaseHealth, StoreReads, StoreStats } from "./reads.ts";
 import type { AppRecord, ConnectionRecord, StoredFunction, StoredRegistry } from "./registry.ts";
+import type { PruneOptions, PruneProgress, RetentionPolicy, RunHold } from "./retention.ts";
 import type { WaitingReads } from "./waiting.ts";
 import type {
   ClaimedJob,
@@ -196,6 +197,19 @@ export interface Store extends StoreReads, StoreChanges, WaitingReads {
    * It is remembered for `lifetimeMs`, after which the token has expired by itself.
    */
   useToken(connectionId: string, lifetimeMs: number): Promise<boolean>;
+
+  // Retention
+
+  /**
+   * Removes runs that ended longer ago than the policy has them kept, with log, events and all that belongs to them; a
+   * step at a time, so that no write waits for it. A store may remove late, but never what has not ended, is on hold, or
+   * is needed: by a job, or by a run that waits for its end. Any number of gateways may call it; one is at work.
+   */
+  prune(policy: RetentionPolicy, options?: PruneOptions): Promise<PruneProgress>;
+  /** Keeps a run until it is released; null = there is no such run. Of one that is on hold the reason changes. */
+  holdRun(runId: string, reason: string): Promise<RunHold | null>;
+  /** False: it was not on hold. */
+  releaseHold(runId: string): Promise<boolean>;
 
   // The store itself
 

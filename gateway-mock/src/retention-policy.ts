@@ -1,0 +1,24 @@
+/** How long runs of each function are kept: what the gateway was started with, and what functions ask for. Pure. */
+import type { FunctionRetention } from "@holdfast/engine";
+import type { Retention, RetentionPolicy } from "@holdfast/store";
+import type { GatewayConfig } from "./config/config.ts";
+
+export type ConfiguredRetention = Pick<GatewayConfig, "retentionCompletedMs" | "retentionFailedMs">;
+
+interface RetainedFunction {
+  readonly id: string;
+  readonly settings: { readonly retention: FunctionRetention };
+}
+
+const endOf = (period: number | "off"): number | null => (period === "off" ? null : period);
+
+export function retentionPolicy(config: ConfiguredRetention, functions: Iterable<RetainedFunction>): RetentionPolicy {
+  const all: Retention = {
+    completedMs: endOf(config.retentionCompletedMs),
+    failedMs: endOf(config.retentionFailedMs),
+  };
+  const own = [...functions].flatMap(({ id, settings: { retention } }) =>
+    Object.keys(retention).length === 0 ? [] : [[id, { ...all, ...retention }] as const],
+  );
+  return { ...all, functions: new Map(own) };
+}
