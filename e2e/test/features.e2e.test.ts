@@ -64,6 +64,15 @@ describe.each(modes)("$name", (mode) => {
     });
   });
 
+  test("events that came before the waits for them count, each once, where the gateway can do that", async () => {
+    await inWorld(mode, async (world) => {
+      await world.startApp();
+      const run = await world.ended(await world.trigger("patient"));
+      if (mode.extensions) expect(run).toMatchObject({ status: "COMPLETED", output: [1, 2] });
+      else expect(run).toMatchObject({ status: "FAILED", error: { code: "GATEWAY_UNSUPPORTED" } });
+    });
+  });
+
   test("a saga whose app is killed with -9 while undoing continues, and runs each compensation once", async () => {
     await inWorld(mode, async (world) => {
       const first = await world.startApp();

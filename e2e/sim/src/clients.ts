@@ -87,7 +87,8 @@ export class Clients {
     const name = `${awaited.environment} ${awaited.name}`;
     if (this.#heard.has(name)) return;
     this.#heard.add(name);
-    this.#sayLater(awaited);
+    if (awaited.by === "early") this.#sayAtAnyTime(awaited);
+    else this.#sayLater(awaited);
   }
 
   /** As a client does that hears nothing or an error: once more, with the same ids. */
@@ -125,6 +126,14 @@ export class Clients {
   #sayLater(awaited: Awaited): void {
     const { scheduler } = this.#world.network;
     scheduler.after(this.#dice.within(5, 900), null, () => this.#say(awaited));
+  }
+
+  /** Once, whether it is waited for or not. */
+  #sayAtAnyTime({ name, says, environment }: Awaited): void {
+    const { nowMs } = this.#world.network.scheduler;
+    const atMs = nowMs + this.#dice.within(0, this.#dice.pick([5, 100, 1_500]));
+    const entropy = Uint8Array.from({ length: 10 }, () => this.#dice.between(0, 255));
+    this.plan(entropy, atMs, { name: SAID, data: { to: name, says }, environment });
   }
 
   #say(awaited: Awaited): void {

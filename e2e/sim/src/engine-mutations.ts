@@ -14,6 +14,17 @@ export const ENGINE_GUARDS: readonly Guard[] = [
     ],
   },
   {
+    name: "events that came before a wait are looked for",
+    against: "earlyEvents",
+    edits: [
+      {
+        file: "packages/engine/src/decide/waits.ts",
+        find: "if (isSinceRun && draft.waits.has(op.id)) lookForEarlier(draft, op.id);",
+        replace: "",
+      },
+    ],
+  },
+  {
     name: "a deadline has a timer of its own",
     edits: [
       {

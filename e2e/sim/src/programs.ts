@@ -28,6 +28,8 @@ export type Program =
   | { readonly type: "sleep"; readonly ms: number }
   /** Waits for what someone outside sends until it has come. */
   | { readonly type: "hear"; readonly by: HearBy }
+  /** While it does something else an event comes, or has not come yet when it then waits for it. */
+  | { readonly type: "foretold"; readonly meanwhile: Program }
   /** Fails until no attempt is left, and is caught. */
   | { readonly type: "caught"; readonly workMs: number }
   | { readonly type: "sequence"; readonly parts: readonly Program[] }
@@ -41,7 +43,8 @@ export interface StepTimeout {
   readonly lateMs: number | null;
 }
 
-export type HearBy = "signal" | "event";
+/** `early`: an event that comes whether the run waits for it yet or not. */
+export type HearBy = "signal" | "event" | "early";
 
 export interface FunctionPlan {
   readonly id: string;
@@ -145,6 +148,12 @@ export function withTimeouts(plan: FunctionPlan, dice: Dice): FunctionPlan {
   return dice.chance(TIMEOUTS_RATE) ? { ...plan, root: timed(plan.root, dice) } : plan;
 }
 
+/** The same function, which then waits for an event that may have come before. */
+export function withEarlyEvent(plan: FunctionPlan, dice: Dice): FunctionPlan {
+  if (plan.options.flowControl.type === "cron" || dice.chance(0.3)) return plan;
+  return { ...plan, root: { type: "foretold", meanwhile: plan.root } };
+}
+
 function timed(node: Program, dice: Dice): Program {
   if (node.type === "loop") return { ...node, body: timed(node.body, dice) };
   if ("parts" in node) return { ...node, parts: node.parts.map((part) => timed(part, dice)) };
@@ -228,6 +237,13 @@ export async function play(node: Program, stage: Stage, path: string, key: strin
           : await step.waitForEvent(path, { ...options, event: SAID, if: `async.data.to == "${name}"` });
       return got === null ? "nothing was heard" : heardOf(key, got.data, says);
     }
+    case "foretold": {
+      const { name, says } = stage.hears("early", key);
+      const value = await play(node.meanwhile, stage, `${path}.0`, `${key}.0`);
+      const wait = { event: SAID, timeout: HEAR_TIMEOUT_MS, since: "run", if: `async.data.to == "${name}"` } as const;
+      const got = await step.waitForEvent(path, wait);
+      return [value, got === null ? "nothing was heard" : heardOf(key, got.data, says)];
+    }
     case "undefined":
       // In the plain protocol it comes back as null after a replay.
       return (await stage.asks((begin) => step.run(path, () => void begin(key)))) == null ? "nothing" : "?";
@@ -301,6 +317,8 @@ export function compensated(node: Program, key: string): readonly string[] {
       return node.compensates ? [key] : [];
     case "loop":
       return Array.from({ length: node.times }, (_, i) => compensated(node.body, `${key}/${i}`)).flat();
+    case "foretold":
+      return compensated(node.meanwhile, `${key}.0`);
     default:
       return "parts" in node ? node.parts.flatMap((part, i) => compensated(part, `${key}.${i}`)) : [];
   }
@@ -308,12 +326,14 @@ export function compensated(node: Program, key: string): readonly string[] {
 
 export function invokes(node: Program): boolean {
   if (node.type === "loop") return invokes(node.body);
+  if (node.type === "foretold") return invokes(node.meanwhile);
   return node.type === "invoke" || ("parts" in node && node.parts.some(invokes));
 }
 
 /** Whether it waits for runs that may end otherwise than their function says. */
 export function invokesStoppable(node: Program, functions: readonly FunctionPlan[]): boolean {
   if (node.type === "loop") return invokesStoppable(node.body, functions);
+  if (node.type === "foretold") return invokesStoppable(node.meanwhile, functions);
   if (node.type !== "invoke") return "parts" in node && node.parts.some((part) => invokesStoppable(part, functions));
   const child = functions[node.of];
   return child !== undefined && (mayBeStopped(child.options) || invokesStoppable(child.root, functions));
@@ -336,6 +356,8 @@ export function resultOf(node: Program, functions: readonly FunctionPlan[], key:
       return "nothing";
     case "hear":
       return `heard ${key}`;
+    case "foretold":
+      return [resultOf(node.meanwhile, functions, `${key}.0`), `heard ${key}`];
     case "sleep":
       return "slept";
     case "caught":

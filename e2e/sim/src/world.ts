@@ -25,7 +25,15 @@ import { type LateFunction, planLateFunction, sendToFailing, sendToLateFunction 
 import { extensionsOf, LookAheadMoments } from "./look-ahead-moments.ts";
 import { CALM, type Connection, GATEWAY_EXECUTOR_REQUEST, Network } from "./network.ts";
 import { Oracle } from "./oracle.ts";
-import { APP_ID, type FunctionPlan, randomFunction, withOptions, withThoughts, withTimeouts } from "./programs.ts";
+import {
+  APP_ID,
+  type FunctionPlan,
+  randomFunction,
+  withEarlyEvent,
+  withOptions,
+  withThoughts,
+  withTimeouts,
+} from "./programs.ts";
 import { isToRun, Queues, TAKES_ALL, type Takes } from "./queues.ts";
 import { createDice, type Dice } from "./random.ts";
 import { type Actor, Scheduler } from "./scheduler.ts";
@@ -46,6 +54,7 @@ const TIMEOUTS_SEED = 7_000_000_003;
 const LOOK_AHEAD_SEED = 6_000_000_031;
 const QUEUES_SEED = 8_000_000_009;
 const POOL_SEED = 9_000_000_011;
+const EARLY_EVENTS_SEED = 10_000_000_019;
 /** Of apps, and of gateways. */
 const OLDER_RATE = 0.1;
 /** Longer than a schedule. */
@@ -119,7 +128,8 @@ export class World
     const ahead = createDice(seed + LOOK_AHEAD_SEED);
     const queues = createDice(seed + QUEUES_SEED);
     const pooled = createDice(seed + POOL_SEED);
-    const own = { silentNetwork: quiet, lookAheadMoments: ahead, queues, poolThreads: pooled };
+    const early = createDice(seed + EARLY_EVENTS_SEED);
+    const own = { silentNetwork: quiet, lookAheadMoments: ahead, queues, poolThreads: pooled, earlyEvents: early };
     const adversaries = pickAdversaries(against, later, own, always);
     this.gatewayExtensions = () => extensionsOf(ahead, OLDER_RATE);
     this.isPlain = adversaries.has("plainPeer");
@@ -157,6 +167,10 @@ export class World
       .map((plan) => (this.hasOptions && optionsDice.chance(0.6) ? withOptions(plan, optionsDice) : plan))
       .map((plan) => withThoughts(plan, thoughts))
       .map((plan) => withTimeouts(plan, timeouts));
+    // Without the extensions an event that comes before a wait does not count.
+    if (adversaries.has("earlyEvents") && this.#appPlan.extensions.length > 0) {
+      for (const [i, plan] of first.entries()) first[i] = withEarlyEvent(plan, early);
+    }
     this.#versions = this.hasOptions && optionsDice.chance(0.3) ? ["1", "2"] : [""];
     // Which of several versions is the newest is another question.
     const hasLateFunction = adversaries.has("staleCaches") && this.#versions.length === 1;

@@ -33,6 +33,8 @@ export type AfterCommit =
    * id.
    */
   | { readonly do: "NOTIFY_WAITERS"; readonly event: NewEvent }
+  /** An event that came before a wait began is to be looked for; the job for that is leased to this gateway. */
+  | { readonly do: "FIND_EARLIER"; readonly key: string; readonly jobId: string }
   /** `mayRunElsewhere`: a worker of another gateway may be at one of its jobs. */
   | { readonly do: "RUN_ENDED"; readonly run: RunState; readonly mayRunElsewhere: boolean };
 
@@ -90,11 +92,14 @@ export function effectsOfCommit({ state, abandoned, addJobs, leased, atMs }: Com
   if (jobIds.length > 0) effects.push({ do: "CANCEL_JOBS", jobIds });
   if (leased.length > 0) effects.push({ do: "DISPATCH", run: state, jobs: leased });
   const dueInMs = new Map<string, number>();
-  for (const { lease, functionId: ofFunction, delayMs = 0, notBeforeMs } of addJobs) {
+  for (const { id, kind, key, lease, functionId: ofFunction, delayMs = 0, notBeforeMs } of addJobs) {
+    if (lease && kind === "earlier") effects.push({ do: "FIND_EARLIER", key, jobId: id });
     if (lease) continue;
     const inMs = Math.max(delayMs, (notBeforeMs ?? 0) - atMs);
     dueInMs.set(ofFunction, Math.min(inMs, dueInMs.get(ofFunction) ?? inMs));
   }
-  for (const [id, inMs] of dueInMs) effects.push({ do: "WAKE_QUEUE", functionId: id, dueInMs: inMs });
+  for (const [ofFunction, inMs] of dueInMs) {
+    effects.push({ do: "WAKE_QUEUE", functionId: ofFunction, dueInMs: inMs });
+  }
   return effects;
 }

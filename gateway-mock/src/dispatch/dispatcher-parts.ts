@@ -11,6 +11,7 @@ import type { DispatcherEffect, Emit } from "./dispatcher-effects.ts";
 import { EventIntake } from "./events/event-intake.ts";
 import { Starter } from "./events/starter.ts";
 import { type DispatcherCounters, type DispatcherOptions, newCounters } from "./ports.ts";
+import { EarlierEvents } from "./queue/earlier-events.ts";
 import { FailedAttempts } from "./queue/failed-attempts.ts";
 import { Fetches } from "./queue/fetches.ts";
 import { HttpReports } from "./queue/http-reports.ts";
@@ -52,6 +53,7 @@ export interface DispatcherParts {
   readonly ownership: Ownership;
   readonly failed: FailedAttempts;
   readonly waitNotifier: WaitNotifier;
+  readonly earlierEvents: EarlierEvents;
   readonly fetches: Fetches;
   readonly scheduler: Scheduler;
   readonly replies: WorkerReplies;
@@ -97,12 +99,14 @@ export function createDispatcherParts(options: DispatcherOptions, emit: Emit<Dis
   const parts = { ...base, starter, intake, updater, dispatches, ownership, failed };
 
   const waitNotifier = new WaitNotifier(options, parts);
+  const earlierEvents = new EarlierEvents(options, parts);
   const fetches = new Fetches(options, parts, emit);
   const scheduler = new Scheduler(options, parts);
   const replies = new WorkerReplies(options, parts);
   return {
     ...parts,
     waitNotifier: waitNotifier,
+    earlierEvents,
     fetches,
     scheduler,
     replies,
@@ -113,6 +117,6 @@ export function createDispatcherParts(options: DispatcherOptions, emit: Emit<Dis
     unserved: new UnservedQueues(options, parts),
     waitingRuns: new WaitingRuns(options, parts),
     repairs: new Repairs(options, { ...parts, starter }),
-    loop: new QueueLoop(options, { ...parts, waitNotifier: waitNotifier, fetches, scheduler }),
+    loop: new QueueLoop(options, { ...parts, waitNotifier: waitNotifier, earlierEvents, fetches, scheduler }),
   };
 }

@@ -203,7 +203,8 @@ export class Dispatcher {
   async stop(): Promise<void> {
     await this.drain();
     this.#stopWaking?.();
-    await Promise.all([this.#parts.waitNotifier.stop(), this.#parts.fetches.stop(), this.#parts.scheduler.stop()]);
+    const { waitNotifier, earlierEvents, fetches, scheduler } = this.#parts;
+    await Promise.all([waitNotifier.stop(), earlierEvents.stop(), fetches.stop(), scheduler.stop()]);
     this.#parts.presence.stop();
     this.#parts.dispatches.stop();
     const left = [...this.#parts.dispatches.all()];
@@ -295,6 +296,8 @@ export class Dispatcher {
         const { event } = effect;
         return waitNotifier.startJob({ kind: "event", key: event.id, event }, { jobId: event.id, epoch: 1 });
       }
+      case "FIND_EARLIER":
+        return this.#parts.earlierEvents.startJob(effect.key, { jobId: effect.jobId, epoch: 1 });
       case "RUN_ENDED":
         return this.#runEnded(effect.run, effect.mayRunElsewhere);
       case "WORKER_FREED":

@@ -32,6 +32,7 @@ import { type Database, OWN_CONNECTIONS, openDatabase } from "./connection/datab
 import { migrate } from "./connection/migrate.ts";
 import { msOf } from "./connection/pg-values.ts";
 import { skipTime, virtualTime } from "./connection/virtual-time.ts";
+import { earlierEvents } from "./earlier-events.ts";
 import { loadCron, repairCrons, saveCrons } from "./queue/crons.ts";
 import { DueBounds } from "./queue/due-bounds.ts";
 import { claim, extendLeases, nextDueInMs, recallJobs, releaseLeases } from "./queue/leases.ts";
@@ -190,6 +191,8 @@ function queueOf(
   | "finishJob"
   | "findWaits"
   | "waitPaths"
+  | "scanEvents"
+  | "writesUnderWay"
   | "loadRuns"
   | "nextDueInMs"
   | "nowMs"
@@ -210,6 +213,7 @@ function queueOf(
     recallJobs: (wants) => recallJobs(query, allBounds, wants),
     releaseLeases: (leases) => releaseLeases(query, leases),
     ...coalescedWaits(query),
+    ...earlierEvents(query),
     loadRuns: (runIds) => loadRuns(query, runIds),
     nextDueInMs: (functionIds) => nextDueInMs(query, bounds, functionIds),
     async nowMs() {

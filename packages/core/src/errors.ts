@@ -106,6 +106,10 @@ export const ERROR_CATALOGUE = {
     summary: "The gateway rejected this app; retrying will not help.",
     fix: "The message has the gateway's reason: usually a wrong signing key or a rejected function configuration.",
   },
+  GATEWAY_UNSUPPORTED: {
+    summary: "The function uses something that this gateway does not have.",
+    fix: "Use a Holdfast gateway with extensions, of this version or newer (upgrade gateways before workers); the message says what it is, and what works on every gateway.",
+  },
   QUEUES_UNSUPPORTED: {
     summary: "The gateway does not keep queues apart, and this worker has functions that it is not to run.",
     fix: "Use a Holdfast gateway with extensions; on another one give each queue an app (a client id) of its own, connect each worker with its apps only, and leave `queues` out.",

@@ -3,7 +3,7 @@
 export { checkpointRows } from "./decide/checkpoint.ts";
 export { decide } from "./decide/decide.ts";
 export { deferredEventId } from "./decide/deferred-events.ts";
-export { type Decision, FETCH_QUEUE } from "./decide/draft.ts";
+export { type Decision, EARLIER_QUEUE, FETCH_QUEUE } from "./decide/draft.ts";
 export type { DecideContext, FetchResult, Input, PassReport, PinOptions, StepResult } from "./decide/input.ts";
 export { announcesEnd, DEFERRED_SCHEDULE, type InternalEvent } from "./decide/internal-events.ts";
 export { readReport } from "./decide/report.ts";
@@ -37,6 +37,7 @@ export { LargeJsonReader } from "./json/large-json.ts";
 export { CHARS_A_TURN, readJson, readLargeJson, SMALL_BYTES } from "./json/read-json.ts";
 export { seenEvent, seenText, seenTextInTurns } from "./json/seen-json.ts";
 export { parseRetryAfterMs } from "./parse-due.ts";
+export { consumedEvents } from "./run/consumed-events.ts";
 export { applyRow, foldRun } from "./run/fold.ts";
 export { type Fork, forkOf, type ResumePlan, resumePlan, stepKeyIn, stepNamesIn } from "./run/forked-log.ts";
 export {
@@ -56,6 +57,7 @@ export {
 export { eventsText, requestPayload, stepsText } from "./run/request-payload.ts";
 export {
   DEADLINE,
+  type EarlierWait,
   emptyRun,
   FINISH_TIMEOUT,
   hasStepJobs,

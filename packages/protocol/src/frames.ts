@@ -207,7 +207,16 @@ export interface StartResponse {
 }
 
 /** What both sides may agree to use beyond the base protocol. */
-export const EXTENSIONS = ["checkpoint", "nack", "cancel", "stall", "lookahead", "queues", "partitions"] as const;
+export const EXTENSIONS = [
+  "checkpoint",
+  "nack",
+  "cancel",
+  "stall",
+  "lookahead",
+  "queues",
+  "partitions",
+  "since",
+] as const;
 export type Extension = (typeof EXTENSIONS)[number];
 
 /** The extension that each frame of a gateway belongs to; null = the base protocol, which every peer knows. */

@@ -24,6 +24,8 @@ export { isOutdated, isRefusedForData, levelFor, notVirtual, StoreError, type St
 export {
   type CronTick,
   cronKey,
+  type EventScan,
+  type EventScanPage,
   type FlowRule,
   type IntakeItem,
   type IntakeOutcome,

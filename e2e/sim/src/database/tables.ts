@@ -33,7 +33,7 @@ export class Tables extends MemoryTables {
   constructor(virtualMs: () => number) {
     const nowMs = (): number => Math.floor(EPOCH_MS + virtualMs());
     super({
-      clock: { nowMs, order: nowMs },
+      clock: { nowMs, order: virtualMs },
       newUuid: (count) => `00000000-0000-4000-8000-${String(count).padStart(12, "0")}`,
     });
   }

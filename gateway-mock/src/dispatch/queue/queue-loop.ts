@@ -3,7 +3,7 @@
  * `Placement` for workers, `Scheduler`, `Fetches`, `WaitNotifier`, `RunUpdater` for timers.
  */
 import { messageOf, plainError, type TimerHandle } from "@holdfast/core";
-import { FETCH_QUEUE, FINISH_TIMEOUT, needsWorker, type RunState } from "@holdfast/engine";
+import { EARLIER_QUEUE, FETCH_QUEUE, FINISH_TIMEOUT, needsWorker, type RunState } from "@holdfast/engine";
 import { type ClaimedJob, type Fence, levelFor } from "@holdfast/store";
 import type { Admission } from "../admission/admission.ts";
 import type { Backlog } from "../admission/backlog.ts";
@@ -16,6 +16,7 @@ import type { Dispatches } from "../workers/dispatches.ts";
 import type { Workers } from "../workers/workers.ts";
 import { ClaimSize } from "./claim-size.ts";
 import { Claims, TIMER_LEASE_MS } from "./claims.ts";
+import { EARLIER_LEASE_MS, type EarlierEvents } from "./earlier-events.ts";
 import type { FailedAttempts } from "./failed-attempts.ts";
 import { FETCH_LEASE_MS, type Fetches } from "./fetches.ts";
 import { Placement } from "./placement.ts";
@@ -37,6 +38,7 @@ export interface QueueLoopParts {
   readonly updater: RunUpdater;
   readonly time: DatabaseTime;
   readonly waitNotifier: WaitNotifier;
+  readonly earlierEvents: EarlierEvents;
   readonly fetches: Fetches;
   readonly functions: Functions;
   readonly scheduler: Scheduler;
@@ -128,8 +130,13 @@ export class QueueLoop {
     const timers = timerRoom > 0 ? [{ functionId: TIMER, limit: timerRoom, leaseMs: TIMER_LEASE_MS }] : [];
     const calls = admission.mayStart({ at: "CLAIM", functionId: FETCH_QUEUE }).may ? this.#parts.fetches.room : 0;
     const fetches = { functionId: FETCH_QUEUE, limit: calls, leaseMs: FETCH_LEASE_MS };
+    const earlier = { functionId: EARLIER_QUEUE, limit: this.#parts.earlierEvents.room, leaseMs: EARLIER_LEASE_MS };
     const { mark } = this.#parts.runs;
-    const { jobs, wants, blocked, retryInMs, outdated } = await this.#claims.claimJobs(most, [...timers, fetches]);
+    const { jobs, wants, blocked, retryInMs, outdated } = await this.#claims.claimJobs(most, [
+      ...timers,
+      fetches,
+      earlier,
+    ]);
     if (outdated) this.#tickAgain = true;
     this.#retryInMs = retryInMs;
     counters.claimedJobs += jobs.length;
@@ -160,6 +167,7 @@ export class QueueLoop {
     if (this.#parts.scheduler.startJob(job)) return;
     if (job.kind === "event" || job.kind === "child")
       return waitNotifier.startJob({ kind: job.kind, key: job.key }, fence);
+    if (job.kind === "earlier") return this.#parts.earlierEvents.startJob(job.key, fence);
     if (!job.run) return;
     runs.retain(job.runId);
     const state = runs.mergeClaimed(job.run, mark, needsWorker(job));
@@ -262,7 +270,12 @@ export class QueueLoop {
   }
 
   async #nextDueInMs(): Promise<number> {
-    const dueInMs = await this.#options.store.nextDueInMs([...this.#parts.workers.functionIds(), TIMER, FETCH_QUEUE]);
+    const dueInMs = await this.#options.store.nextDueInMs([
+      ...this.#parts.workers.functionIds(),
+      TIMER,
+      FETCH_QUEUE,
+      EARLIER_QUEUE,
+    ]);
     // Due now but not claimed: there is no room, or another gateway is at it.
     return dueInMs === null || dueInMs <= 0 ? Number.POSITIVE_INFINITY : dueInMs;
   }

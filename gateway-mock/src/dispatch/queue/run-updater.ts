@@ -239,7 +239,9 @@ export class RunUpdater {
     return jobs.map((job) => {
       const worker = workerOf.get(job);
       if (worker) return { ...job, lease: leaseOf(worker, gatewayId) };
-      return job.kind === "child" ? { ...job, lease: this.#parts.notifyLease() ?? null } : job;
+      return job.kind === "child" || job.kind === "earlier"
+        ? { ...job, lease: this.#parts.notifyLease() ?? null }
+        : job;
     });
   }
 }

@@ -122,7 +122,7 @@ export function open(draft: Draft, kind: "STEP_PLANNED" | "STEP_WAITING", stepId
   draft.log.push(jsonRow(kind, stepId, 0, 0, meta));
   const dueMs = kind === "STEP_PLANNED" ? null : Math.max(draft.ctx.nowMs + (meta.delayMs ?? 0), meta.untilMs ?? 0);
   const phase = kind === "STEP_PLANNED" ? "planned" : "waiting";
-  draft.opened.set(stepId, openStepOf(meta, phase, dueMs));
+  draft.opened.set(stepId, openStepOf(meta, phase, dueMs, draft.state.memo.size));
 }
 
 /**
@@ -178,6 +178,16 @@ export function dispatch(draft: Draft, job: JobDraft): void {
 
 /** Calls that the gateway makes have a queue of their own, so that slow ones hold up nothing else. */
 export const FETCH_QUEUE = "holdfast/fetch";
+
+/** So do look-ups of events that came before a wait began: gateways of before do not know these jobs. */
+export const EARLIER_QUEUE = "holdfast/earlier";
+
+/** Makes a job of no run: the wait may end, and the run, before it is done. */
+export function lookForEarlier({ added, ctx, state }: Draft, stepId: string): void {
+  const key = `${state.runId} ${stepId}`;
+  const numbers = { attempt: 0, iteration: 0 };
+  added.push({ id: ctx.newId(), runId: "", kind: "earlier", key, functionId: EARLIER_QUEUE, ...numbers });
+}
 
 function queueOf(kind: NewJob["kind"], functionId: string): string {
   if (kind === "fetch") return FETCH_QUEUE;

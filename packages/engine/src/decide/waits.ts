@@ -7,7 +7,7 @@ import { type Due, parseDue } from "../parse-due.ts";
 import { type OpenMeta, stepFailedRow, stepMeta } from "../run/log-rows.ts";
 import { jobKey } from "../run/run-state.ts";
 import { isStorableName, nameOf, type ParkedOpName } from "../run/step-ops.ts";
-import { type Draft, dispatch, isSettled, open, openStep, settle } from "./draft.ts";
+import { type Draft, dispatch, isSettled, lookForEarlier, open, openStep, settle } from "./draft.ts";
 import { invokedEvent } from "./internal-events.ts";
 import { failWith } from "./run-ends.ts";
 
@@ -51,9 +51,17 @@ function waitForEvent(draft: Draft, op: Op): boolean {
   const expression = optionText(op, "if") ?? (same ? `event.${same} == async.${same}` : undefined);
   const problem = expression === undefined ? null : draft.ctx.expressionProblem(expression);
   if (problem !== null) return failed(draft, op, "EXPRESSION_INVALID", problem);
-  const wait = { kind: "event", name, ...(expression === undefined ? {} : { expression }) } as const;
+  const isSinceRun = optionText(op, "since") === "run";
+  const wait: NonNullable<OpenMeta["wait"]> = {
+    kind: "event",
+    name,
+    ...(expression === undefined ? {} : { expression }),
+    ...(isSinceRun ? { since: "run" } : {}),
+  };
   const match = expression === undefined ? "" : draft.ctx.waitMatch(expression, draft.state.eventText);
-  return waitUntil(draft, op, timeoutOf(op), wait, { match });
+  const begins = waitUntil(draft, op, timeoutOf(op), wait, { match });
+  if (isSinceRun && draft.waits.has(op.id)) lookForEarlier(draft, op.id);
+  return begins;
 }
 
 function waitForSignal(draft: Draft, op: Op): boolean {
@@ -105,7 +113,8 @@ function waitUntil(
   const expiresInMs = instantOf(due, draft.ctx) - draft.ctx.nowMs;
   // The log has what people call it; what comes is looked up in the run's environment. Ids of runs are in none.
   const name = wait.kind === "invoke" ? wait.name : qualify(environmentOf(draft.state.functionId), wait.name);
-  draft.addedWaits.push({ runId: draft.state.runId, key: op.id, ...wait, name, expiresInMs, ...more });
+  const { since: _, ...kept } = wait;
+  draft.addedWaits.push({ runId: draft.state.runId, key: op.id, ...kept, name, expiresInMs, ...more });
   draft.waits.add(op.id);
   return false;
 }

@@ -4,7 +4,7 @@
  */
 import { HoldfastError, type Log, messageOf, nextTurn } from "@holdfast/core";
 import { ALLOWANCE, compileExpression, type Expression, type ExpressionData, stepsOfLast } from "./expression.ts";
-import { expectedMatch } from "./wait-match.ts";
+import { expectedMatch, expectedText } from "./wait-match.ts";
 
 const CACHE_SIZE = 1000;
 /** Of one expression at most one warning a minute. */
@@ -81,6 +81,13 @@ export class Expressions {
     const { equality } = this.compile(source);
     if (!equality) return "";
     return expectedMatch(equality, equality.equals.type === "field" ? event() : null);
+  }
+
+  /** What the text of an event that fulfils the condition contains, mostly; null = nothing in particular. */
+  textOf(source: string, event: () => unknown): string | null {
+    const { equality } = this.compile(source);
+    if (!equality) return null;
+    return expectedText(equality, equality.equals.type === "field" ? event() : null);
   }
 
   /** Whether the expression holds. One that fails, or whose value is not `true`, does not. */

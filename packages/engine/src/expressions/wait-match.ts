@@ -46,6 +46,17 @@ export function expectedMatch({ path, equals }: Equality, event: unknown): strin
   return digest === undefined ? "" : `${pathText(path)}\n${digest}`;
 }
 
+/**
+ * Text that the JSON of an event which fulfils it contains, unless it is written with escapes or exponents; null: there
+ * is none that would tell events apart.
+ */
+export function expectedText({ equals }: Equality, event: unknown): string | null {
+  const value = equals.type === "field" ? fieldOf(event, equals.path) : equals.value;
+  if (typeof value === "string") return JSON.stringify(value) === `"${value}"` ? `"${value}"` : null;
+  if (typeof value !== "number" && typeof value !== "bigint") return null;
+  return Number.isSafeInteger(Number(value)) ? String(value) : null;
+}
+
 /** What the waits that an incoming event may concern are found by. `paths` are the places that some of them look at. */
 export function matchesOf(paths: readonly string[], incoming: unknown): string[] {
   const found = paths.flatMap((text) => {

@@ -153,6 +153,7 @@ function applyCreated(state: RunState, row: LogRow, atMs: number): void {
   const beginMs = Math.max(atMs, meta.startMs ?? 0);
   state.deadlineMs = meta.deadlineInMs === undefined ? null : beginMs + meta.deadlineInMs;
   state.finishMs = meta.finishInMs ?? null;
+  state.createdMs = atMs;
 }
 
 /** Timers that it has then follow with rows of their own. */
@@ -199,11 +200,12 @@ function applyOpened(state: RunState, row: LogRow, atMs: number): void {
   const meta = readMeta<OpenMeta>(row.dataJson);
   const phase = row.kind === "STEP_PLANNED" ? "planned" : "waiting";
   const dueMs = phase === "planned" ? null : Math.max(atMs + (meta.delayMs ?? 0), meta.untilMs ?? 0);
-  state.open.set(row.key, openStepOf(meta, phase, dueMs));
+  state.open.set(row.key, openStepOf(meta, phase, dueMs, state.memo.size));
   if (meta.wait && !state.waits.includes(row.key)) state.waits = [...state.waits, row.key];
 }
 
-export function openStepOf(meta: OpenMeta, phase: OpenStep["phase"], dueMs: number | null): OpenStep {
+export function openStepOf(meta: OpenMeta, phase: OpenStep["phase"], dueMs: number | null, finished: number): OpenStep {
+  const { name, expression = null, since } = meta.wait ?? {};
   return {
     phase,
     race: meta.race === true,
@@ -212,6 +214,7 @@ export function openStepOf(meta: OpenMeta, phase: OpenStep["phase"], dueMs: numb
     name: meta.name ?? null,
     ordinal: meta.ordinal ?? null,
     call: meta.call === undefined ? null : JSON.stringify(meta.call),
+    earlier: since === undefined || name === undefined ? null : { name, expression, finished },
   };
 }
 
@@ -290,6 +293,7 @@ export function retryingStep(
     name: name ?? null,
     ordinal: ordinal ?? null,
     call: null,
+    earlier: null,
   };
 }
 

@@ -44,7 +44,12 @@ export interface OpenMeta {
   readonly untilMs?: number;
   readonly ordinal?: number;
   /** What it waits for; `name` is the event's, the signal, or the other run's id. */
-  readonly wait?: { readonly kind: WaitKind; readonly name: string; readonly expression?: string };
+  readonly wait?: {
+    readonly kind: WaitKind;
+    readonly name: string;
+    readonly expression?: string;
+    readonly since?: "run";
+  };
   /** The HTTP call that the gateway makes. */
   readonly call?: object;
 }

@@ -27,6 +27,16 @@ export interface OpenStep {
   readonly ordinal: number | null;
   /** The HTTP call that the gateway makes for it, JSON text. */
   readonly call: string | null;
+  /** It waits for an event that may have come before: which one. */
+  readonly earlier: EarlierWait | null;
+}
+
+/** An event that came since the run was made ends the wait, too. */
+export interface EarlierWait {
+  readonly name: string;
+  readonly expression: string | null;
+  /** How many steps had finished when it began: events that had ended one of these do not count again. */
+  readonly finished: number;
 }
 
 /** The step of another run that waits for this one's end. */
@@ -120,6 +130,7 @@ export interface RunState {
   deadlineMs: number | null;
   /** How long it may take from its start. */
   finishMs: number | null;
+  createdMs: number;
 }
 
 export interface RunIdentity {
@@ -169,6 +180,7 @@ export function emptyRun(identity: RunIdentity): RunState {
     revivals: 0,
     deadlineMs: null,
     finishMs: null,
+    createdMs: 0,
   };
 }
 

@@ -10,6 +10,7 @@ export function stepToolsOf({ request, fn, mode }: PassOptions, find: (call: Ste
     find,
     runId: request.runId,
     exact: mode.type === "in-place",
+    looksBack: request.extensions.includes("since"),
     client: fn.client,
     schemaOf: (eventName) => schemaFor(fn, eventName),
   });

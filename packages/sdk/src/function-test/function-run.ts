@@ -83,7 +83,7 @@ export class FunctionRun {
         runId,
         jobId: job.id,
         payload: this.#memory.payload(job, inPlace),
-        extensions: this.#looksAhead ? ["checkpoint", "lookahead"] : ["checkpoint"],
+        extensions: this.#looksAhead ? ["checkpoint", "lookahead", "since"] : ["checkpoint", "since"],
       },
       { checkpoint: (bytes) => this.#checkpoint(bytes) },
       new AbortController().signal,

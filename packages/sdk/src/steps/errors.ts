@@ -281,6 +281,7 @@ const FINAL_CODES: ReadonlySet<string> = new Set([
   "EVENT_INVALID",
   "OPTION_MISSING",
   "OPTION_INVALID",
+  "GATEWAY_UNSUPPORTED",
 ]);
 
 /** Retrying will not help: asked for by the author, or a mistake in the code. */

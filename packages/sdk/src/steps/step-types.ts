@@ -50,6 +50,11 @@ export interface WaitForEventOptions<Target, Schema> {
   readonly if?: string;
   /** Path that must be equal in both events, such as "data.userId"; a short form of `if`. */
   readonly match?: string;
+  /**
+   * From when on an event counts: "wait" (default), only one that comes after the wait began; "run", also one that came
+   * before, since the run was created, and that no earlier step of this run was given.
+   */
+  readonly since?: "run" | "wait";
 }
 
 /** The event that a `step.waitForEvent` gives. */

@@ -1,4 +1,5 @@
 /** The calls of steps that end when something happens elsewhere: an event, a signal, the end of another run. */
+import { describeValue, HoldfastError } from "@holdfast/core";
 import { isRecord, WIRE_LIMITS } from "@holdfast/protocol";
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { isStandardSchema, validateData } from "../events/event-types.ts";
@@ -9,14 +10,16 @@ import { invalidStep, jsonCopy, named, nameOf, type StepCall, type StepId } from
 export interface WaitToolsDeps {
   /** Milliseconds may be said; the base protocol knows whole seconds only. */
   readonly exact: boolean;
+  /** The gateway ends waits by events that came before, where that is asked for. */
+  readonly looksBack: boolean;
   /** The schema of an event's data, by the client's options. */
   schemaOf(eventName: string): StandardSchemaV1 | undefined;
   /** The app whose function runs. */
   readonly client: { readonly options: { readonly id: string } };
 }
 
-export function eventCall({ exact, schemaOf }: WaitToolsDeps, id: StepId, given: unknown): StepCall {
-  const options = optionsOf(id, given, "waitForEvent", ["event", "timeout", "if", "match", "schema"]);
+export function eventCall({ exact, looksBack, schemaOf }: WaitToolsDeps, id: StepId, given: unknown): StepCall {
+  const options = optionsOf(id, given, "waitForEvent", ["event", "timeout", "if", "match", "since", "schema"]);
   const { event, match } = options;
   const inner = isRecord(event) ? event : undefined;
   const name = textOf(id, inner === undefined ? event : inner.event, "event", WIRE_LIMITS.maxEventNameLength);
@@ -38,6 +41,7 @@ export function eventCall({ exact, schemaOf }: WaitToolsDeps, id: StepId, given:
     opts: {
       timeout: waitText(id, options.timeout, exact),
       ...(condition === undefined ? {} : { if: condition }),
+      ...(isSinceRun(id, options.since, looksBack) ? { since: "run" } : {}),
     },
     show: (value) => (schema === undefined || !isRecord(value) ? value : checked(value, schema, name)),
   };
@@ -45,6 +49,17 @@ export function eventCall({ exact, schemaOf }: WaitToolsDeps, id: StepId, given:
 
 async function checked(event: Record<string, unknown>, schema: StandardSchemaV1, name: string): Promise<unknown> {
   return { ...event, data: await validateData(schema, event.data, name) };
+}
+
+function isSinceRun(id: StepId, since: unknown, looksBack: boolean): boolean {
+  if (since !== undefined && since !== "run" && since !== "wait") {
+    throw invalidStep(id, `its \`since\` must be "run" or "wait", not ${describeValue(since)}`);
+  }
+  if (since !== "run" || looksBack) return since === "run";
+  throw new HoldfastError(
+    "GATEWAY_UNSUPPORTED",
+    `Step ${nameOf(id)}: \`since: "run"\` is not available on this gateway, which gives a wait only what comes after it began. Begin to wait before the event can be sent, for example beside the step that asks for it, with Promise.all.`,
+  );
 }
 
 /** `match` as the expression it is short for. */

@@ -59,6 +59,7 @@ export class Records implements Entries<unknown> {
         name: null,
         ordinal: null,
         call: null,
+        earlier: null,
       });
     },
   };

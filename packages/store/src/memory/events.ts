@@ -1,4 +1,5 @@
 /** The table of events, with the ids that make a repeated one count once. */
+import type { EventScan, EventScanPage } from "../port/events.ts";
 import type { EventDetail, EventPage, StoreReads } from "../port/reads.ts";
 import { eventKeyOf } from "../rules/flow-rules.ts";
 import type { Needs } from "../rules/plan.ts";
@@ -6,6 +7,14 @@ import type { EventWrite, WriteSet } from "../rules/write-set.ts";
 import { byText, type EventRow, type TableClock } from "./rows.ts";
 
 const DAY_MS = 86_400_000;
+
+const mayContain = (payload: string, text: string | null): boolean =>
+  text === null ||
+  payload.includes(text) ||
+  payload.includes("\\") ||
+  (!text.startsWith('"') && EXPONENT.test(payload));
+
+const EXPONENT = /[:,[][\s]*-?[0-9.]+[eE]/;
 
 /** Events, and the ids that their senders gave them. */
 export class Events {
@@ -54,6 +63,17 @@ export class Events {
 
   payloads(eventIds: readonly string[]): string[] {
     return eventIds.flatMap((id) => this.rows.get(id)?.event.payloadJson ?? []);
+  }
+
+  scan({ name, after, sinceMs, notOfRun, text, pageSize }: EventScan): EventScanPage {
+    const page = [...this.rows.values()]
+      .filter(({ event }) => event.id > after)
+      .sort((a, b) => byText(a.event.id, b.event.id))
+      .slice(0, pageSize);
+    const isMeant = ({ event, runIds, receivedMs }: EventRow): boolean =>
+      event.name === name && receivedMs >= sinceMs && !runIds.includes(notOfRun) && mayContain(event.payloadJson, text);
+    const last = page.length < pageSize ? null : (page.at(-1)?.event.id ?? null);
+    return { ids: page.filter(isMeant).map(({ event }) => event.id), last };
   }
 
   list({ name, cursor, limit }: Parameters<StoreReads["listEvents"]>[0]): EventPage {

@@ -149,6 +149,15 @@ export class StoreOnTables implements Store {
     return this.#access.call(() => runsTable.waits.find(query, query.eventId ? events.get(query.eventId) : undefined));
   }
 
+  scanEvents(scan: Parameters<Store["scanEvents"]>[0]): ReturnType<Store["scanEvents"]> {
+    return this.#access.call(() => this.#tables.eventTable.scan(scan));
+  }
+
+  /** A transaction takes effect at one moment. */
+  writesUnderWay(): Promise<readonly string[]> {
+    return this.#access.call(() => []);
+  }
+
   waitPaths(name: string): ReturnType<Store["waitPaths"]> {
     return this.#access.call(() => this.#tables.runsTable.waits.paths(name));
   }

@@ -217,6 +217,30 @@ export interface StoredWait {
   readonly expiresMs: number | null;
 }
 
+/** A page of the stored events, in the order of their ids; see `Store.scanEvents`. */
+export interface EventScan {
+  readonly name: string;
+  /** Only events with ids after it. */
+  readonly after: string;
+  /** Only those that came then or later. */
+  readonly sinceMs: number;
+  /** Not those that this run was made of. */
+  readonly notOfRun: string;
+  /**
+   * Only those whose text contains it, a JSON string or number; those whose text may have it in another form come, too:
+   * with a backslash, or a number with an exponent. Null = all.
+   */
+  readonly text: string | null;
+  /** How many events are looked at, of all names: 1 to 100,000. */
+  readonly pageSize: number;
+}
+
+export interface EventScanPage {
+  readonly ids: readonly string[];
+  /** The last one that was looked at; null when there are no more. */
+  readonly last: string | null;
+}
+
 export interface WaitQuery {
   readonly name: string;
   readonly kinds: readonly WaitKind[];

@@ -1,5 +1,7 @@
 import type { StoreChanges } from "./changes.ts";
 import type {
+  EventScan,
+  EventScanPage,
   IntakeItem,
   IntakeOutcome,
   NewCron,
@@ -142,6 +144,17 @@ export interface Store extends StoreReads, StoreChanges, WaitingReads {
    * that event was stored and had not expired then, and none of a run that the event itself triggered.
    */
   findWaits(query: WaitQuery): Promise<readonly StoredWait[]>;
+  /**
+   * Events that were stored before a wait for them. What is stored by a write that was under way meanwhile may be
+   * missing: see `writesUnderWay`.
+   */
+  scanEvents(scan: EventScan): Promise<EventScanPage>;
+  /**
+   * Names of the writes that are under way, of those in `among` where that is given. A write that began before something
+   * was committed, and so may not have seen it, is among them until its own rows can be read. There may be others among
+   * them.
+   */
+  writesUnderWay(among?: readonly string[]): Promise<readonly string[]>;
   /** The first lines of the `match` of all waits for what `name` names, each once, in order; without "". */
   waitPaths(name: string): Promise<readonly string[]>;
 

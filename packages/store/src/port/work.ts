@@ -124,7 +124,8 @@ export interface ClaimLimits {
 
 /**
  * `timer` and `fetch` (an HTTP call that the gateway makes for a step) belong to a run but need no worker. `event` and
- * `child` belong to none: they notify the waits for the event, or for the end of the run, that `key` names.
+ * `child` belong to none: they notify the waits for the event, or for the end of the run, that `key` names. `earlier`
+ * belongs to none: it looks for an event that came before a wait began; `key` names run and step.
  */
 export type JobKind =
   | "pass"
@@ -133,6 +134,7 @@ export type JobKind =
   | "fetch"
   | "event"
   | "child"
+  | "earlier"
   /** Of a run: it is cancelled if it has not started by then. */
   | "start"
   /** Of no run: a window is over; a schedule's tick; a run is to be cancelled for another one. */

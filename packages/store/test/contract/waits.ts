@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { NewWait, Transition } from "../../src/index.ts";
+import type { EventScanPage, NewWait, Transition } from "../../src/index.ts";
 
 import {
   type ContractBench,
@@ -156,6 +156,39 @@ export function waitsContract(bench: ContractBench): void {
       expect(await bench.store.findWaits({ name: "shop/order", kinds: ["event"], eventId, limit: 10 })).toEqual([]);
       expect(await bench.store.findWaits({ name: "shop/order", kinds: ["event"], limit: 10 })).toHaveLength(1);
       await end(run);
+    });
+
+    it("events that were stored before are found by name, time and text, page by page, but not those of the run", async () => {
+      const sinceMs = await bench.store.nowMs();
+      const send = async (name: string, data: string, runs: readonly ReturnType<typeof newRun>[] = []) => {
+        const event = { id: newId(), name, tsMs: 1, payloadJson: `{"name":"${name}","data":${data}}` };
+        const made = runs.map((run) => ({ run, log: [logRow("RUN_CREATED", "")], jobs: [passJob(run.id)] }));
+        await bench.store.intake([{ event, runs: made }]);
+        return event.id;
+      };
+      const run = newRun();
+      const first = await send("w/scan", '{"v":"x-1"}');
+      const own = await send("w/scan", '{"v":"x-1"}', [run]);
+      await send("w/other", '{"v":"x-1"}');
+      const escaped = await send("w/scan", '{"v":"\\u0078-1"}');
+      const exponent = await send("w/scan", '{"v":1e2}');
+      const number = await send("w/scan", '{"v":100}');
+      const scan = { name: "w/scan", after: first.slice(0, 10), sinceMs: sinceMs - 1, notOfRun: run.id, pageSize: 100 };
+      const found = async (more: object) => (await bench.store.scanEvents({ ...scan, text: null, ...more })).ids;
+      expect(await found({})).toEqual([first, escaped, exponent, number]);
+      expect(await found({ text: '"x-1"' })).toEqual([first, escaped]);
+      expect(await found({ text: "100" })).toEqual([escaped, exponent, number]);
+      expect(await found({ notOfRun: "another" })).toContain(own);
+      expect(await found({ sinceMs: sinceMs + 3_600_000 })).toEqual([]);
+      const pages: string[] = [];
+      for (let after: string | null = scan.after; after !== null; ) {
+        const page: EventScanPage = await bench.store.scanEvents({ ...scan, text: null, after, pageSize: 2 });
+        pages.push(...page.ids);
+        after = page.last;
+      }
+      expect(pages).toEqual([first, escaped, exponent, number]);
+      expect(await bench.store.writesUnderWay([])).toEqual([]);
+      await bench.store.commit({ ...runDone({ runId: run.id, jobId: "" }, "live"), fence: null });
     });
 
     it("an event that matters only to waiting runs is stored only for them", async () => {
