@@ -125,6 +125,16 @@ export const RUNS_OPTIONS = {
   ...CLIENT_OPTIONS,
 } as const satisfies Readonly<Record<string, OptionRow>>;
 
+export const PAUSE_OPTIONS = {
+  note: {
+    kind: TEXT,
+    flag: { name: "note", takes: "<text>" },
+    variables: [],
+    doc: "why; runs that wait say so",
+  },
+  ...CLIENT_OPTIONS,
+} as const satisfies Readonly<Record<string, OptionRow>>;
+
 export const RUN_OPTIONS = {
   log: {
     kind: SWITCH,

@@ -9,7 +9,8 @@ import { DEVELOPMENT_ONLY, flagRows } from "../config/modes.ts";
 import { nearestName } from "../config/nearest-name.ts";
 import type { OptionRow } from "../config/option-kinds.ts";
 import { type Flags, type Rows, usage } from "../config/settings.ts";
-import { COMMANDS, type CommandName, type CommandSpec } from "./commands.ts";
+import type { CommandName, CommandSpec } from "./command-spec.ts";
+import { COMMANDS } from "./commands.ts";
 import { EXIT_TEXTS } from "./exit-codes.ts";
 
 export type Invocation =

@@ -5,39 +5,9 @@ import { SWITCH } from "../config/option-kinds.ts";
 import { GATEWAY_OPTIONS } from "../config/option-table.ts";
 import type { Rows } from "../config/settings.ts";
 import { CLIENT_OPTIONS, JSON_OPTION, RUN_OPTIONS, RUNS_OPTIONS, SEND_OPTIONS } from "./client-options.ts";
+import { type CommandSpec, KEYS, RUN_A_GATEWAY, WORK_WITH_IT } from "./command-spec.ts";
 import { DOCTOR_OPTIONS } from "./doctor-options.ts";
-
-export type CommandName =
-  | "dev"
-  | "start"
-  | "migrate"
-  | "doctor"
-  | "send"
-  | "runs"
-  | "run"
-  | "cancel"
-  | "keys create"
-  | "keys hash"
-  | "keys list";
-
-/** `keys` alone only shows help. */
-export type SpecName = CommandName | "keys";
-
-export interface CommandSpec {
-  readonly name: SpecName;
-  /** The heading that the list of commands has it under. */
-  readonly group: string;
-  readonly summary: string;
-  readonly description: string;
-  /** As `commander` writes them: `<event>`, `[key]`, `<run...>`. */
-  readonly args: readonly { readonly name: string; readonly doc: string }[];
-  readonly rows: Rows;
-  readonly examples: readonly { readonly doc: string; readonly line: string }[];
-}
-
-const RUN_A_GATEWAY = "Run a gateway:";
-const WORK_WITH_IT = "Work with a running gateway:";
-const KEYS = "Keys:";
+import { OPERATE_COMMANDS } from "./operate-commands.ts";
 
 const { databaseUrl, signingKey, signingKeyFallback, eventKey, keys } = GATEWAY_OPTIONS;
 
@@ -212,6 +182,7 @@ export const COMMANDS: readonly CommandSpec[] = [
       },
     ],
   },
+  ...OPERATE_COMMANDS,
   {
     name: "keys",
     group: KEYS,

@@ -1,6 +1,6 @@
 /** Runs a command; each is loaded when it is asked for. */
 import { unreachable } from "@holdfast/core";
-import type { CommandName } from "./commands.ts";
+import type { CommandName } from "./command-spec.ts";
 import type { CommandContext } from "./context.ts";
 import type { ExitCode } from "./exit-codes.ts";
 
@@ -21,6 +21,16 @@ export async function runCommand(name: CommandName, context: CommandContext): Pr
       return (await import("./runs.ts")).showRun(context);
     case "cancel":
       return (await import("./runs.ts")).cancelRuns(context);
+    case "pause":
+      return (await import("./pauses.ts")).pauseFunctions(context);
+    case "resume":
+      return (await import("./pauses.ts")).resume(context);
+    case "workers":
+      return (await import("./workers.ts")).listWorkers(context);
+    case "workers drain":
+      return (await import("./workers.ts")).drainWorkers(context);
+    case "workers resume":
+      return (await import("./workers.ts")).resumeWorkers(context);
     case "keys create":
       return (await import("./keys.ts")).createKeys(context);
     case "keys hash":

@@ -4,6 +4,7 @@
  */
 import { type Decision, isEnded, type JobState, needsWorker, type RunState } from "@holdfast/engine";
 import type { Fence, NewEvent, NewJob } from "@holdfast/store";
+import type { AfterControls } from "./registry/controls.ts";
 import type { ConnectedWorker } from "./workers/connected-worker.ts";
 import type { Dispatch } from "./workers/dispatch.ts";
 
@@ -53,7 +54,7 @@ export type AfterRequest =
   /** A plain gateway has found no worker that acknowledges it. */
   | { readonly do: "REQUEST_UNACKNOWLEDGED"; readonly dispatch: Dispatch };
 
-export type DispatcherEffect = AfterCommit | AfterRequest;
+export type DispatcherEffect = AfterCommit | AfterRequest | AfterControls;
 export type Emit<Effect> = (effect: Effect) => void;
 
 /** A decision that was stored. */

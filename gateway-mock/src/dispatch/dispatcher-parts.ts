@@ -23,9 +23,11 @@ import { VersionHolds } from "./queue/version-holds.ts";
 import { NOTIFY_LEASE_MS, WaitNotifier } from "./queue/wait-notifier.ts";
 import { WaitingRuns } from "./queue/waiting-runs.ts";
 import { WorkerReplies } from "./queue/worker-replies.ts";
+import { ControlCommands } from "./registry/control-commands.ts";
 import { Functions } from "./registry/functions.ts";
 import { Repairs } from "./repair/repairs.ts";
 import { RunCache } from "./run-cache.ts";
+import type { WorkerSession } from "./workers/connected-worker.ts";
 import { Dispatches } from "./workers/dispatches.ts";
 import { LeaseProofs } from "./workers/lease-proofs.ts";
 import { Leases } from "./workers/leases.ts";
@@ -46,6 +48,7 @@ export interface DispatcherParts {
   readonly admission: Admission;
   readonly backlog: Backlog;
   readonly functions: Functions;
+  readonly controlCommands: ControlCommands;
   readonly starter: Starter;
   readonly intake: EventIntake;
   readonly updater: RunUpdater;
@@ -79,13 +82,22 @@ export function createDispatcherParts(options: DispatcherOptions, emit: Emit<Dis
   const runs = new RunCache(store, time);
   const expressions = new Expressions(log);
   const newId = createUlidFactory(clock, random);
-  const functions = new Functions({ store, log, expressions, random, newId, nowMs: () => time.nowMs() });
+  const functions = new Functions({ store, log, expressions, random, newId, nowMs: () => time.nowMs(), emit });
+  const { controls } = functions;
   const queueOf = (functionId: string, version: string) => functions.queueOf(functionId, version);
-  const workers = new Workers(options.chooseWorker, settings.plain ? MAX_SILENT_BEATS : undefined, queueOf);
+  const isDrained = ({ environment, instanceId }: WorkerSession) => controls.isDrained(environment, instanceId);
+  const workers = new Workers(options.chooseWorker, settings.plain ? MAX_SILENT_BEATS : undefined, queueOf, isDrained);
   const versionHolds = new VersionHolds(store, workers);
   const backlog = new Backlog(versionHolds);
   const { gatewayId, versionPolicy } = settings;
-  const admission = new Admission({ clock, versionPolicy, workers, backlog, queueOf, isPaused: () => false });
+  const admission = new Admission({
+    clock,
+    versionPolicy,
+    workers,
+    backlog,
+    queueOf,
+    isPaused: (id) => controls.pauseOf(id) !== null,
+  });
   const notifyLease = () => (admission.isDraining ? null : { gatewayId, leaseMs: NOTIFY_LEASE_MS });
   const shared = { counters, proofs, time, runs, workers, expressions, functions };
   const base = { ...shared, versionHolds, backlog, admission, notifyLease, newId };
@@ -114,6 +126,7 @@ export function createDispatcherParts(options: DispatcherOptions, emit: Emit<Dis
     stalls: new Stalls(options, runs, counters),
     leases: new Leases(options, parts),
     presence: new Presence(options, workers, dispatches),
+    controlCommands: new ControlCommands({ store, functions, log }),
     unserved: new UnservedQueues(options, parts),
     waitingRuns: new WaitingRuns(options, parts),
     repairs: new Repairs(options, { ...parts, starter }),

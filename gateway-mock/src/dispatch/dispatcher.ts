@@ -17,6 +17,7 @@ import type { DispatcherOptions } from "./ports.ts";
 import { applyWake } from "./queue/apply-wake.ts";
 import type { HttpReports } from "./queue/http-reports.ts";
 import type { DecideOutcome } from "./queue/run-updater.ts";
+import type { ControlCommands } from "./registry/control-commands.ts";
 import type { Functions } from "./registry/functions.ts";
 import { RegistryPoller } from "./registry/registry-poller.ts";
 import type { Repairs } from "./repair/repairs.ts";
@@ -53,6 +54,11 @@ export class Dispatcher {
 
   get functions(): Functions {
     return this.#parts.functions;
+  }
+
+  /** Pauses functions, drains workers. */
+  get controls(): ControlCommands {
+    return this.#parts.controlCommands;
   }
 
   async start(): Promise<void> {
@@ -276,7 +282,7 @@ export class Dispatcher {
 
   /** The one place that says what follows here from a commit, or from what becomes of a request. */
   #apply(effect: DispatcherEffect): void {
-    const { dispatches, failed, waitNotifier, loop } = this.#parts;
+    const { dispatches, failed, waitNotifier, loop, workers } = this.#parts;
     const { store } = this.#options;
     switch (effect.do) {
       case "DISPATCH":
@@ -308,6 +314,16 @@ export class Dispatcher {
         return failed.failTooLarge(effect.job, effect.bytes);
       case "REQUEST_UNACKNOWLEDGED":
         return failed.failAttempt(effect.dispatch, "connect_worker_stopped_responding");
+      case "FUNCTIONS_RESUMED":
+        loop.addHeldFunctions(effect.functionIds);
+        loop.reviewFunctions(effect.functionIds);
+        return loop.wake();
+      case "ROLLOUTS_CHANGED":
+        loop.reviewFunctions(workers.functionIds());
+        return loop.wake();
+      case "DRAINS_CHANGED":
+        for (const { session } of workers.reviewDrains()) this.#onWorkerReady(session);
+        return;
       default:
         return unreachable(effect);
     }

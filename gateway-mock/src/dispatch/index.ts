@@ -14,5 +14,6 @@ export {
 } from "./ports.ts";
 export { settledOps } from "./queue/read-reports.ts";
 export { versionName } from "./queue/versions.ts";
+export type { PausedFunction } from "./registry/control-commands.ts";
 export type { WantedVersion } from "./repair/repairs.ts";
 export type { WorkerSession } from "./workers/connected-worker.ts";

@@ -8,6 +8,7 @@ import { functionsApi } from "./functions-api.ts";
 import { allowPages, checkCallers, failureBody, guard } from "./guard.ts";
 import { openApiApi } from "./openapi-api.ts";
 import type { HttpParts } from "./parts.ts";
+import { pausesApi } from "./pauses-api.ts";
 import { repairApi } from "./repair-api.ts";
 import { runStateApi } from "./run-state-api.ts";
 import { runsApi } from "./runs-api.ts";
@@ -37,6 +38,7 @@ export function httpApp(parts: HttpParts, routes: readonly DirectRoute[] = direc
   signalsApi(app, parts);
   workersApi(app, parts);
   functionsApi(app, parts);
+  pausesApi(app, parts);
   statusApi(app, parts);
   if (parts.skipTime) testingApi(app, parts.skipTime);
   openApiApi(app, parts.version);

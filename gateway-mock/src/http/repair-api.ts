@@ -1,13 +1,14 @@
 /** Routes that run a run again, fork it from a step, and let it go on. */
 import { HoldfastError } from "@holdfast/core";
-import { jsonText, readJson } from "@holdfast/engine";
-import { isRecord, WIRE_LIMITS } from "@holdfast/protocol";
+import { jsonText } from "@holdfast/engine";
+import { WIRE_LIMITS } from "@holdfast/protocol";
 import type { RunDetail } from "@holdfast/store";
 import type { Context, Hono } from "hono";
 import Type, { type TSchema } from "typebox";
 import type { WantedVersion } from "../dispatch/index.ts";
 
 import { limitBody } from "./bodies.ts";
+import { bodyOf } from "./body-fields.ts";
 import { answerJson } from "./json-answer.ts";
 import { type BodyDescription, describe } from "./openapi/describe-route.ts";
 import { RunSchema } from "./openapi/schemas.ts";
@@ -100,18 +101,6 @@ export function repairApi(app: Hono, { store, dispatcher }: HttpParts): void {
     await dispatcher.repairs.resume(id, versionOf(body));
     return answerMade(c, id);
   });
-}
-
-/** An object with no other fields than these; {} where there is no body. */
-async function bodyOf(c: Context, fields: readonly string[]): Promise<Readonly<Record<string, unknown>>> {
-  const bytes = new Uint8Array(await c.req.arrayBuffer());
-  if (bytes.byteLength === 0) return {};
-  const body = await readJson(bytes, { what: "The body", levels: 1 });
-  if (!isRecord(body)) throw new HoldfastError("BODY_INVALID", "The body must be a JSON object.");
-  const other = Object.keys(body).find((name) => !fields.includes(name));
-  if (other === undefined) return body;
-  const known = fields.map((name) => `\`${name}\``).join(", ");
-  throw new HoldfastError("BODY_INVALID", `The body has no field ${JSON.stringify(other)}; it may have ${known}.`);
 }
 
 function versionOf({ appVersion }: Readonly<Record<string, unknown>>): WantedVersion {

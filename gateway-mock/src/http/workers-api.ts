@@ -1,6 +1,6 @@
-/** The route that lists who is connected, at all gateways of the database. */
+/** Routes that list who is connected, at all gateways of the database, and that drain workers. */
 import { environmentOf, type ListedConnection, plainName } from "@holdfast/store";
-import type { Hono } from "hono";
+import type { Context, Hono } from "hono";
 import Type from "typebox";
 
 import { isoTime } from "./iso-time.ts";
@@ -23,6 +23,8 @@ export interface WorkerView {
   /** `app@version` of each. */
   readonly apps: readonly string[];
   readonly status: string;
+  /** It is given no new work until that is taken back. */
+  readonly drained: boolean;
   readonly connectedAt: string;
   readonly connectedMs: number;
   /** The queues that it serves; `["*"]` = every one. */
@@ -46,6 +48,7 @@ const WorkerSchema = Type.Object(
     instanceId: Type.String(),
     apps: Type.Array(Type.String({ description: "`app@version`." })),
     status: Type.String(),
+    drained: Type.Boolean({ description: "It is given no new work: `POST /v1/workers/{id}/drain`." }),
     connectedAt: At,
     connectedMs: Ms,
     queues: Type.Array(Type.String(), { description: 'The queues that it serves; `["*"]` = every one.' }),
@@ -56,8 +59,44 @@ const WorkerSchema = Type.Object(
   { title: "Worker" },
 );
 
+const DrainedSchema = Type.Object(
+  {
+    instanceId: Type.String(),
+    drained: Type.Boolean(),
+    changed: Type.Boolean({ description: "False: it was so before." }),
+    workers: Type.Array(WorkerSchema, { description: "Its connections." }),
+  },
+  { title: "DrainedWorker" },
+);
+
+const params = { id: "The worker's instance id, or the id of one of its connections." };
+
+const DRAIN = describe({
+  operationId: "drainWorker",
+  summary: "Gives a worker no new work; what it has goes on.",
+  description:
+    "Also over other connections of the same instance id, at whichever gateway, and after a reconnect. Once this has been answered no gateway decides to give it work.",
+  tag: "workers",
+  params,
+  answers: { 200: DrainedSchema },
+  failures: { 404: "No worker with this id is connected." },
+});
+
+const RESUME = describe({
+  operationId: "resumeWorker",
+  summary: "Gives a drained worker work again.",
+  tag: "workers",
+  params,
+  answers: { 200: DrainedSchema },
+  failures: { 404: "No worker with this id is connected or drained." },
+});
+
 /** What people and dashboards read of the workers of their environment. */
 export function workersApi(app: Hono, { store, dispatcher }: HttpParts): void {
+  const viewOf = (one: ListedConnection): WorkerView => {
+    const isDrained = dispatcher.functions.controls.isDrained(environmentOf(one.appIds[0] ?? ""), one.instanceId);
+    return workerView(one, isDrained, dispatcher.inFlightOf(one.id));
+  };
   const described = describe({
     operationId: "listWorkers",
     summary: "Lists the connected workers, at all gateways of the database.",
@@ -67,18 +106,31 @@ export function workersApi(app: Hono, { store, dispatcher }: HttpParts): void {
   app.get("/v1/workers", described, async (c) => {
     const connections = await store.listConnections();
     const here = connections.filter(({ appIds }) => environmentOf(appIds[0] ?? "") === c.get("environment"));
-    return answerJson(c, { workers: here.map((one) => workerView(one, dispatcher.inFlightOf(one.id))) });
+    return answerJson(c, { workers: here.map(viewOf) });
   });
+
+  const drain = async (c: Context, isDrained: boolean): Promise<Response> => {
+    const id = c.req.param("id") ?? "";
+    const { instanceId, changed, connections } = await dispatcher.controls.drainWorker(
+      c.get("environment"),
+      id,
+      isDrained,
+    );
+    return answerJson(c, { instanceId, drained: isDrained, changed, workers: connections.map(viewOf) });
+  };
+  app.post("/v1/workers/:id/drain", DRAIN, (c) => drain(c, true));
+  app.post("/v1/workers/:id/resume", RESUME, (c) => drain(c, false));
 }
 
-function workerView(connection: ListedConnection, inFlight: readonly number[] | null): WorkerView {
+function workerView(connection: ListedConnection, drained: boolean, inFlight: readonly number[] | null): WorkerView {
   const { id, gatewayId, instanceId, versions, status, connectedMs, queues, capacity, partitions } = connection;
   return {
     connectionId: id,
     gatewayId,
     instanceId,
     apps: versions.map(plainName),
-    status,
+    status: drained && status === "READY" ? "DRAINING" : status,
+    drained,
     connectedAt: isoTime(connectedMs),
     connectedMs,
     queues,

@@ -32,6 +32,7 @@ import { type Database, OWN_CONNECTIONS, openDatabase } from "./connection/datab
 import { migrate } from "./connection/migrate.ts";
 import { msOf } from "./connection/pg-values.ts";
 import { skipTime, virtualTime } from "./connection/virtual-time.ts";
+import { controlWrites } from "./controls.ts";
 import { earlierEvents } from "./earlier-events.ts";
 import { loadCron, repairCrons, saveCrons } from "./queue/crons.ts";
 import { DueBounds } from "./queue/due-bounds.ts";
@@ -115,6 +116,7 @@ export function openPostgresStore(options: PostgresStoreOptions): Store {
     ...writesOf(writer, wakes),
     ...queueOf(database, nextId, random),
     ...registryOf(database, wakes, partitions, summaries),
+    ...controlWrites(database, wakes.notify),
     ...flowOf(database),
     ...retentionOf(database, tablePartitionMs),
     migrate: () => migrate(url, { tablePartitionMs }),

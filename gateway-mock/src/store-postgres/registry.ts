@@ -16,6 +16,7 @@ import {
 } from "@holdfast/store";
 import type { Database, Query } from "./connection/database.ts";
 import { intervalOf, msOf, textArray, timeOf } from "./connection/pg-values.ts";
+import { CONTROLS, type ControlColumns, controlsOf } from "./controls.ts";
 import { EVENT_KEY_LIFETIME } from "./writer/sql.ts";
 
 interface FunctionRow {
@@ -146,8 +147,15 @@ const LOAD = `SELECT r.version::float8 AS version,
   (SELECT COALESCE(json_agg(x ORDER BY x.slug COLLATE "C"), '[]') FROM (SELECT ${COLUMNS} FROM holdfast.functions) x)::text AS functions,
   (SELECT COALESCE(json_agg(d ORDER BY d.app_id COLLATE "C", d.since DESC), '[]') FROM (
     SELECT app_id, version, slugs, queues, since FROM holdfast.app_groups
-    WHERE slugs IS NOT NULL AND seen_at > now() - interval '7 days') d)::text AS deployments
+    WHERE slugs IS NOT NULL AND seen_at > now() - interval '7 days') d)::text AS deployments,
+  ${CONTROLS}
 FROM holdfast.registry r WHERE r.one`;
+
+interface LoadedRow extends ControlColumns {
+  readonly version: number;
+  readonly functions: string;
+  readonly deployments: string;
+}
 
 interface DeploymentRow {
   readonly app_id: string;
@@ -157,7 +165,7 @@ interface DeploymentRow {
 }
 
 export async function loadRegistry({ query }: Pick<Database, "query">): Promise<StoredRegistry> {
-  const [row] = await query<{ version: number; functions: string; deployments: string }>(LOAD);
+  const [row] = await query<LoadedRow>(LOAD);
   const functions = JSON.parse(row?.functions ?? "[]") as FunctionRow[];
   const deployments = JSON.parse(row?.deployments ?? "[]") as DeploymentRow[];
   return {
@@ -166,6 +174,7 @@ export async function loadRegistry({ query }: Pick<Database, "query">): Promise<
     deployments: deployments.map(({ app_id: appId, version, slugs, queues }) => {
       return { appId, version, slugs, queues: JSON.parse(queues) as Deployment["queues"] };
     }),
+    controls: controlsOf(row),
   };
 }
 
@@ -256,6 +265,8 @@ WHERE received_at < now() - interval '${EVENT_KEY_LIFETIME}' ORDER BY received_a
 FROM holdfast.used_tokens WHERE expires_at < now() ORDER BY connection_id LIMIT 5000 FOR UPDATE SKIP LOCKED)`);
   await database.query(`DELETE FROM holdfast.writers WHERE id IN (SELECT id FROM holdfast.writers
 WHERE seen_at < now() - interval '7 days' FOR UPDATE SKIP LOCKED)`);
+  await database.query(`DELETE FROM holdfast.worker_drains d WHERE since < now() - interval '7 days'
+AND NOT EXISTS (SELECT FROM holdfast.connections c WHERE right(d.instance, length(c.instance_id)) = c.instance_id)`);
   await database.query(`DELETE FROM holdfast.gateways WHERE id IN (SELECT id FROM holdfast.gateways
 WHERE seen_at < now() - interval '7 days' FOR UPDATE SKIP LOCKED)`);
   await database.query(`DELETE FROM holdfast.gates WHERE (function_id, kind, key) IN (

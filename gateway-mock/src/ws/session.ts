@@ -39,6 +39,8 @@ export class Session {
   #worker: (WorkerSession & { seenMs: number }) | null = null;
   #attached: AttachedWorker | null = null;
   #info: SessionInfo | null = null;
+  #saidStatus: ConnectionStatus = "CONNECTING";
+  #isDrained = false;
   #heartbeatMs = 10_000;
   readonly #ownLog: LogLimit;
   readonly #unreadable: Allowance;
@@ -232,6 +234,7 @@ export class Session {
         return writer.isCongested;
       },
       log: this.#log,
+      setDrained: (isDrained) => this.#setDrained(isDrained),
       send: (frame) => {
         const extension = EXTENSION_OF_FRAME[frame.kind];
         if (extension === null || extensions.includes(extension)) writer.send(frame);
@@ -262,7 +265,15 @@ export class Session {
   }
 
   #status(status: ConnectionStatus): void {
-    if (this.#info) void this.#parts.onStatus(this.#info, status, this.#log);
+    this.#saidStatus = status;
+    const shown = status === "READY" && this.#isDrained ? "DRAINING" : status;
+    if (this.#info) void this.#parts.onStatus(this.#info, shown, this.#log);
+  }
+
+  /** What is listed of a worker that is drained is that it takes no work, whatever it says itself. */
+  #setDrained(isDrained: boolean): void {
+    this.#isDrained = isDrained;
+    if (this.#saidStatus === "READY") this.#status("READY");
   }
 
   readonly #log: Log = (level, message, data) =>

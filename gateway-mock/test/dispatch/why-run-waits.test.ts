@@ -134,7 +134,7 @@ test.each<[string, Scene, WaitingReason | null, string | RegExp]>([
     "Its event lets it start at 2026-01-01T00:00:05.000Z, in 5 s.",
   ],
   ["the gateway shuts down", { isDraining: true }, "GATEWAY_DRAINING", /shutting down/],
-  ["all workers are paused", { versions: [{ ...served, isOpen: false }, goneToo] }, "NO_ROOM", /are paused/],
+  ["all workers are paused", { versions: [{ ...served, isOpen: false }, goneToo] }, "NO_ROOM", /are paused or drained/],
   ["all workers are busy", { hasRoom: false, ahead: 2 }, "NO_ROOM", /busy, and 2 runs come before it\.$/],
   ["others come first", { ahead: 1 }, "BACKLOG", "1 run of its function comes before it."],
   [

@@ -49,6 +49,7 @@ function sessionOf(id: string, made: Made, seenMs: number): Session {
     seenMs,
     congested: false,
     send: () => {},
+    setDrained: () => {},
     sendWhenRoom: () => {},
   };
 }

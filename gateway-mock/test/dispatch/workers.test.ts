@@ -22,6 +22,7 @@ const session = (id: string): WorkerSession & { seenMs: number } => ({
   seenMs: 0,
   congested: false,
   send: () => {},
+  setDrained: () => {},
   sendWhenRoom: () => {},
 });
 

@@ -83,6 +83,7 @@ export class Worker {
       congested: false,
       log: silentLog,
       send,
+      setDrained: () => {},
       sendWhenRoom: (make) => {
         const frame = make();
         if (frame) send(frame);

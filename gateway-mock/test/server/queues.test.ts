@@ -292,7 +292,7 @@ describe("Partitions", () => {
     expect(taken).toEqual(["shop-train", "shop-train", "shop-train"]);
     expect((await runDetail(gateway, orders[0] ?? "")).waiting).toMatchObject({
       reason: "NO_ROOM",
-      message: 'All workers of the app "shop" that may run it are paused.',
+      message: 'All workers of the app "shop" that may run it are paused or drained.',
     });
     worker.send({ kind: "WORKER_MAIN_READY" });
     for (const runId of orders) await ended(gateway, runId);

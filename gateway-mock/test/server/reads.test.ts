@@ -90,6 +90,7 @@ function workerOf(dispatcher: Dispatcher, extensions: readonly Extension[] = ["c
     congested: false,
     log: silentLog,
     send: (frame) => void frames.push(frame),
+    setDrained: () => {},
     sendWhenRoom: (make) => {
       const frame = make();
       if (frame) frames.push(frame);

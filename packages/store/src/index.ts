@@ -20,6 +20,7 @@ export {
   MAX_CHANGE_BYTES,
   type StoreChanges,
 } from "./port/changes.ts";
+export type { AppRollout, ControlWrites, FunctionPause, StoredControls, WorkerDrain } from "./port/controls.ts";
 export { isOutdated, isRefusedForData, levelFor, notVirtual, StoreError, type StoreFailure } from "./port/errors.ts";
 export {
   type CronTick,

@@ -3,7 +3,8 @@
  * `<!-- /options -->`, from the tables that the options are read by; with `--check` it only reports whether they are current.
  */
 import { readFileSync, writeFileSync } from "node:fs";
-import { COMMANDS, type CommandSpec } from "../../../gateway-mock/src/cli/commands.ts";
+import type { CommandSpec } from "../../../gateway-mock/src/cli/command-spec.ts";
+import { COMMANDS } from "../../../gateway-mock/src/cli/commands.ts";
 import { EXIT_TEXTS } from "../../../gateway-mock/src/cli/exit-codes.ts";
 import { COMMAND_OPTIONS } from "../../../gateway-mock/src/config/command-options.ts";
 import type { OptionRow } from "../../../gateway-mock/src/config/option-kinds.ts";

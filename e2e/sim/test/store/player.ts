@@ -36,6 +36,7 @@ export class Player {
       [3, () => this.#fire()],
       [2, () => this.#registry()],
       [2, () => this.#schedules()],
+      [2, () => this.#controls()],
       [4, () => readAll(pair, dice, (name, args, make) => this.#call(name, args, make))],
       [5, () => this.#wait()],
       [2, () => this.#atTheEdge()],
@@ -99,6 +100,23 @@ export class Player {
       await until(this.#pair.nowMs + 60_000);
       await this.#deploy("1", 0);
     }
+  }
+
+  /** What people set: each of it changes the registry's version, or nothing. */
+  async #controls(): Promise<void> {
+    const id = this.#dice.pick(["f0", "f1"]);
+    const note = this.#dice.pick([null, "one", "two"]);
+    const rollout = { appId: id, version: this.#dice.pick(["1", "2"]), percent: this.#dice.pick([0, 12.5, 100]) };
+    const calls: readonly (readonly [string, unknown, (store: Store) => Promise<boolean>])[] = [
+      ["pauseFunction", note, (store) => store.pauseFunction(id, note)],
+      ["resumeFunction", id, (store) => store.resumeFunction(id)],
+      ["setRollout", rollout, (store) => store.setRollout(rollout)],
+      ["removeRollout", id, (store) => store.removeRollout(id)],
+      ["drainWorker", id, (store) => store.drainWorker(id)],
+      ["undrainWorker", id, (store) => store.undrainWorker(id)],
+    ];
+    const [name, args, make] = this.#dice.pick(calls);
+    await this.#call(name, args, make);
   }
 
   /** Many claims within a moment. */

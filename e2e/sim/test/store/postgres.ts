@@ -21,7 +21,14 @@ CREATE OR REPLACE FUNCTION holdfast.now() RETURNS timestamptz LANGUAGE sql STABL
 CREATE OR REPLACE FUNCTION holdfast.clock_now() RETURNS timestamptz LANGUAGE sql VOLATILE AS 'SELECT at FROM holdfast.test_clock'`;
 
 const TABLES = ["runs", "run_log", "queue", "events", "event_keys", "gates", "crons", "waits", "functions"] as const;
-const MORE_TABLES = ["gateways", "app_groups", "connections"] as const;
+const MORE_TABLES = [
+  "gateways",
+  "app_groups",
+  "connections",
+  "function_pauses",
+  "app_rollouts",
+  "worker_drains",
+] as const;
 
 const ms = (column: string): string => `round(date_part('epoch', ${column}) * 1000)::float8`;
 

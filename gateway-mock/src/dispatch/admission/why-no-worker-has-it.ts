@@ -63,7 +63,7 @@ function whyNoWorker(facts: WaitingFacts): FoundReason | null {
   const may = versionPolicy === "strict" && wanted !== null ? own : versions;
   if (may.some(({ isOpen }) => isOpen)) return null;
   if (may.some(({ isConnected }) => isConnected)) {
-    return { reason: "NO_ROOM", message: `All workers of the app "${appId}" that may run it are paused.` };
+    return { reason: "NO_ROOM", message: `All workers of the app "${appId}" that may run it are paused or drained.` };
   }
   if (versions.some(({ isConnected }) => isConnected)) {
     const how = begunBy === null ? "Its app's rollout begins it with" : "It began with";

@@ -29,6 +29,8 @@ export interface SchedulerParts {
 
 const TRIES = 5;
 const AGAIN_MS = 100;
+/** How often a schedule of a paused function is looked at: the last tick that it missed comes when it is resumed. */
+const PAUSED_TICK_MS = 5_000;
 
 /**
  * Jobs between events and runs: a window of events is over, a schedule ticks, a run gives way to another or has not
@@ -135,6 +137,10 @@ export class Scheduler {
       return true;
     }
     const { functionId, jitterMs, nowMs } = cron;
+    if (this.#parts.functions.controls.pauseOf(functionId)) {
+      await store.postponeJob(fence, PAUSED_TICK_MS);
+      return true;
+    }
     // A tick that jitter put off was not missed.
     const tickMs = latestTickMs(cron.cron, cron.tickMs, nowMs - jitterMs);
     const nextMs = nextTickMs(cron.cron, tickMs);

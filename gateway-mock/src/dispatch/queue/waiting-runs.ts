@@ -122,7 +122,7 @@ export class WaitingRuns {
       throttledUntilMs: fn && job ? throttledUntilMs(fn, job, asked, places) : null,
       ahead: places.ahead[asked.ahead.findIndex(({ jobId }) => jobId === job?.id)] ?? 0,
       isDraining: !admittance.may && admittance.why === "GATEWAY_DRAINING",
-      pause: null,
+      pause: functions.controls.pauseOf(functionId),
     };
   }
 

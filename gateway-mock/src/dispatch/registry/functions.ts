@@ -29,6 +29,7 @@ import {
   type StoredFunction,
   type StoredRegistry,
 } from "@holdfast/store";
+import { type AfterControls, Controls } from "./controls.ts";
 import { FunctionQueues } from "./function-queues.ts";
 
 /** A function as the engine needs it. */
@@ -56,6 +57,7 @@ export interface FunctionsParts {
   readonly newId: () => string;
   /** The database's time, as well as it is known. */
   readonly nowMs: () => number;
+  readonly emit: (effect: AfterControls) => void;
 }
 
 /** The registry: the store's, mirrored in memory. */
@@ -73,12 +75,14 @@ export class Functions {
   readonly #matches = new Map<string, readonly KnownFunction[]>();
   readonly #versions = new Map<string, readonly string[]>();
   readonly #queues = new FunctionQueues();
+  readonly controls: Controls;
   /** For the few names of the engine's own events. */
   readonly #triggering = new Map<string, boolean>();
 
   constructor(parts: FunctionsParts) {
     this.#parts = parts;
     this.#store = parts.store;
+    this.controls = new Controls(parts.emit);
   }
 
   get(functionId: string): KnownFunction | undefined {
@@ -254,7 +258,7 @@ export class Functions {
     });
   }
 
-  #put({ version, functions, deployments }: StoredRegistry): void {
+  #put({ version, functions, deployments, controls }: StoredRegistry): void {
     const next = new Map<string, KnownFunction>();
     for (const fn of functions) next.set(fn.slug, this.#knownAs(fn));
     this.#byId = next;
@@ -266,6 +270,7 @@ export class Functions {
     this.#versions.clear();
     this.#triggering.clear();
     this.#matches.clear();
+    this.controls.read(controls);
   }
 
   /** Mostly it is what it was before. */

@@ -35,6 +35,8 @@ export interface WorkerSession {
   readonly congested: boolean;
   /** For lines about what it sent, so that it cannot write too many. */
   readonly log: Log;
+  /** It is given no new work because it is drained, or is given some again. */
+  setDrained(isDrained: boolean): void;
   /** A frame of an extension that was not agreed on is not sent. */
   send(frame: GatewayFrame): void;
   /**
@@ -80,6 +82,8 @@ export interface ConnectedWorker {
   readonly requests: Set<string>;
   /** False: takes no new work. */
   readonly open: boolean;
+  /** Takes no new work, over all of its connections, whatever it says. */
+  readonly isDrained: boolean;
   /** Refused work a moment ago: nothing for it before this instant, monotonic. */
   readonly restUntilMs: number;
   /** Silent for longer it is given nothing. */
@@ -100,6 +104,7 @@ class Connected implements ConnectedWorker {
   readonly versions: ReadonlyMap<string, string>;
   readonly requests = new Set<string>();
   readonly open: boolean;
+  readonly isDrained = false;
   readonly restUntilMs = 0;
   readonly maxSilentMs: number;
   readonly main: Partition;

@@ -30,9 +30,16 @@ export class Workers {
   readonly #choose: ChooseWorker;
   readonly #maxSilentBeats: number;
   readonly #queueOf: QueueOf;
+  readonly #isDrained: (session: WorkerSession) => boolean;
 
   /** Who was silent for more than `maxSilentBeats` heartbeat intervals is given nothing. */
-  constructor(choose: ChooseWorker, maxSilentBeats = Number.POSITIVE_INFINITY, queueOf = NO_NAMED_QUEUES) {
+  constructor(
+    choose: ChooseWorker,
+    maxSilentBeats = Number.POSITIVE_INFINITY,
+    queueOf = NO_NAMED_QUEUES,
+    isDrained: (session: WorkerSession) => boolean = () => false,
+  ) {
+    this.#isDrained = isDrained;
     this.#choose = choose;
     this.#maxSilentBeats = maxSilentBeats;
     this.#queueOf = queueOf;
@@ -63,7 +70,23 @@ export class Workers {
     addTo(this.#byInstance, session.instanceId, worker);
     this.#availability.add(worker);
     for (const partition of worker.partitions()) this.#join(partition);
+    this.#reviewDrain(worker);
     return worker;
+  }
+
+  /** Other workers are drained than before; returns those that take work again. */
+  reviewDrains(): ConnectedWorker[] {
+    return [...this.all()].filter((worker) => this.#reviewDrain(worker) && !worker.isDrained);
+  }
+
+  /** True when it is another state now. */
+  #reviewDrain(worker: Mutable<ConnectedWorker>): boolean {
+    const isDrained = this.#isDrained(worker.session);
+    if (worker.isDrained === isDrained) return false;
+    worker.isDrained = isDrained;
+    worker.session.setDrained(isDrained);
+    this.#recount(worker);
+    return true;
   }
 
   /** No new work for it from now on. */
@@ -293,7 +316,7 @@ export class Workers {
     const { worker } = partition;
     const group = this.#groupOf.get(partition);
     if (!group) return;
-    if (!worker.open || partition.isPaused) group.close(partition);
+    if (!worker.open || worker.isDrained || partition.isPaused) group.close(partition);
     else if (!this.#availability.isRested(worker)) group.setOpen(partition, "resting");
     else group.setOpen(partition, worker.session.congested ? "congested" : "awake");
   }

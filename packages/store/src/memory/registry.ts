@@ -11,6 +11,7 @@ import type {
 import type { RunHead } from "../port/work.ts";
 import { functionTaken } from "../rules/function-taken.ts";
 import { queuesOf } from "../rules/queues-of.ts";
+import { Controls } from "./controls.ts";
 import { byText, type TableClock } from "./rows.ts";
 
 /** One set of functions that an app came with. */
@@ -32,6 +33,7 @@ export class Registry {
   readonly functions = new Map<string, StoredFunction>();
   /** When each was stored first. */
   readonly madeMs = new Map<string, number>();
+  readonly controls: Controls;
   readonly #groups = new Map<string, Group[]>();
   readonly #connections = new Map<string, { record: ConnectionRecord; seenMs: number }>();
   readonly #gateways = new Map<string, number>();
@@ -45,6 +47,9 @@ export class Registry {
   constructor(clock: TableClock, newUuid: (count: number) => string) {
     this.#clock = clock;
     this.#newUuid = newUuid;
+    this.controls = new Controls(clock, () => {
+      this.#version += 1;
+    });
   }
 
   /** Rises with every statement that changes a function. */
@@ -86,7 +91,7 @@ export class Registry {
           .sort((a, b) => b.since - a.since)
           .map(({ version, slugs, queues }) => ({ appId, version, slugs, queues })),
       );
-    return { version: this.#version, functions: this.all(), deployments };
+    return { version: this.#version, functions: this.all(), deployments, controls: this.controls.all() };
   }
 
   /** Of another app's function with this slug neither a deployment may be there nor a run go on. */
@@ -126,6 +131,8 @@ export class Registry {
       if (connection.record.gatewayId === gatewayId) connection.seenMs = this.#clock.nowMs();
       if (connection.seenMs < this.#clock.nowMs() - staleAfterMs) this.#connections.delete(id);
     }
+    const connected = [...this.#connections.values()].map(({ record }) => record.instanceId);
+    this.controls.tidy((instance) => connected.some((id) => instance.endsWith(id)));
   }
 
   useToken(connectionId: string, lifetimeMs: number): boolean {

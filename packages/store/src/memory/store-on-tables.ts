@@ -11,6 +11,7 @@ import { checkTransition } from "../rules/check-transition.ts";
 import { type AnnouncedJob, functionsToAnnounce, jobsOfItem } from "../rules/jobs-to-announce.ts";
 import type { Unit, UnitOutcome } from "../rules/plan.ts";
 import { checkStorable } from "../rules/storable.ts";
+import type { Controls } from "./controls.ts";
 import { claimLimited } from "./limited-claims.ts";
 import { holdRun, previewPrune, prune, releaseHold, tableSizes } from "./retention.ts";
 import type { Taken } from "./rows.ts";
@@ -198,6 +199,30 @@ export class StoreOnTables implements Store {
     return this.#access.call(() => this.#tables.registry.load());
   }
 
+  pauseFunction(functionId: string, note: string | null): Promise<boolean> {
+    return this.#control((controls) => controls.pauseFunction(functionId, note));
+  }
+
+  resumeFunction(functionId: string): Promise<boolean> {
+    return this.#control((controls) => controls.resumeFunction(functionId));
+  }
+
+  setRollout(rollout: Parameters<Store["setRollout"]>[0]): Promise<boolean> {
+    return this.#control((controls) => controls.setRollout(rollout));
+  }
+
+  removeRollout(appId: string): Promise<boolean> {
+    return this.#control((controls) => controls.removeRollout(appId));
+  }
+
+  drainWorker(instance: string): Promise<boolean> {
+    return this.#control((controls) => controls.drainWorker(instance));
+  }
+
+  undrainWorker(instance: string): Promise<boolean> {
+    return this.#control((controls) => controls.undrainWorker(instance));
+  }
+
   registryVersion(): Promise<number> {
     return this.#access.call(() => this.#tables.registry.version);
   }
@@ -331,6 +356,12 @@ export class StoreOnTables implements Store {
       const claimed = { id, runId, kind, key, functionId, attempt, iteration, priority, epoch };
       return [{ ...claimed, leaseUntilMs, dueSinceMs, unplacedMs, lost, run }];
     });
+  }
+
+  async #control(change: (controls: Controls) => boolean): Promise<boolean> {
+    const changed = await this.#access.call(() => change(this.#tables.registry.controls));
+    if (changed) this.notify({ type: "REGISTRY_CHANGED" });
+    return changed;
   }
 
   #submit(unit: Unit): Promise<UnitOutcome> {

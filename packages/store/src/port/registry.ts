@@ -3,6 +3,8 @@
  * it is open at. The registry's version lets decisions that rest on it be refused once it is out of date.
  */
 
+import type { StoredControls } from "./controls.ts";
+
 export interface AppRecord {
   readonly id: string;
   readonly version: string;
@@ -46,6 +48,7 @@ export interface StoredRegistry {
   readonly functions: readonly StoredFunction[];
   /** Those that were seen in the last days; of each app the newest first. */
   readonly deployments: readonly Deployment[];
+  readonly controls: StoredControls;
 }
 
 export interface PartitionRecord {

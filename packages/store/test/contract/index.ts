@@ -3,6 +3,7 @@ import { checkInvariants } from "../../src/index.ts";
 import { changesContract } from "./changes.ts";
 import { claimsContract } from "./claims.ts";
 import { commitContract } from "./commit.ts";
+import { controlsContract } from "./controls.ts";
 import { cronsContract } from "./crons.ts";
 import { flowRulesContract } from "./flow-rules.ts";
 import type { ContractBench } from "./harness.ts";
@@ -28,6 +29,7 @@ const PARTS: Readonly<Record<string, Part>> = {
   changes: { test: changesContract },
   claims: { test: claimsContract },
   commit: { test: commitContract },
+  controls: { test: controlsContract },
   "flow rules": { test: flowRulesContract },
   intake: { test: intakeContract },
   invariants: { test: invariantsContract },

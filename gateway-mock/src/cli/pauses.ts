@@ -1,0 +1,59 @@
+/** `pause` and `resume`: functions that are held up, and runs that failed and are to go on. */
+import { isUlid } from "@holdfast/core";
+import { CLIENT_OPTIONS, PAUSE_OPTIONS } from "./client-options.ts";
+import { type CommandContext, clientOf, readOptions } from "./context.ts";
+import { EXIT, type ExitCode } from "./exit-codes.ts";
+import type { GatewayClient } from "./gateway-client.ts";
+import { printJson } from "./output.ts";
+
+interface PausedFunction {
+  readonly functionId: string;
+  readonly changed: boolean;
+  readonly pause: { readonly sinceAt: string; readonly note: string | null } | null;
+}
+
+const pathOf = (id: string, verb: string): string => `/v1/functions/${encodeURIComponent(id)}/${verb}`;
+
+export async function pauseFunctions(context: CommandContext): Promise<ExitCode> {
+  const { json, note } = readOptions(PAUSE_OPTIONS, context);
+  const { output, args } = context;
+  const client = clientOf(context);
+  const results: PausedFunction[] = [];
+  for (const id of args) {
+    results.push(await client.post<PausedFunction>(pathOf(id, "pause"), note === undefined ? {} : { note }));
+  }
+  if (json) printJson(output, { functions: results });
+  else
+    for (const { functionId, pause } of results) output.print(`${functionId}  paused since ${pause?.sinceAt ?? ""}\n`);
+  return EXIT.done;
+}
+
+type Resumed =
+  | { readonly kind: "run"; readonly id: string; readonly status: string }
+  | ({ readonly kind: "function"; readonly id: string } & PausedFunction);
+
+/** Ids of runs are ULIDs, and no function is called so. */
+export async function resume(context: CommandContext): Promise<ExitCode> {
+  const { json } = readOptions(CLIENT_OPTIONS, context);
+  const { output, args } = context;
+  const client = clientOf(context);
+  const results: Resumed[] = [];
+  for (const id of args) results.push(await resumeOne(client, id));
+  if (json) printJson(output, { resumed: results });
+  else for (const one of results) output.print(`${one.id}  ${resumedText(one)}\n`);
+  return EXIT.done;
+}
+
+async function resumeOne(client: GatewayClient, id: string): Promise<Resumed> {
+  if (isUlid(id)) {
+    const { run } = await client.post<{ readonly run: { readonly status: string } }>(`/v1/runs/${id}/resume`);
+    return { kind: "run", id, status: run.status };
+  }
+  const resumed = await client.post<PausedFunction>(pathOf(id, "resume"));
+  return { kind: "function", id: resumed.functionId, ...resumed };
+}
+
+function resumedText(one: Resumed): string {
+  if (one.kind === "run") return one.status.toLowerCase();
+  return one.changed ? "resumed" : "was not paused";
+}

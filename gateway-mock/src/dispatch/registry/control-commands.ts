@@ -1,0 +1,99 @@
+/**
+ * Carries out what people set: pauses of functions, drains of workers. Each is stored, which raises the registry's
+ * version; then this gateway reads it again, so that who is answered finds it in force here. At other gateways it is in
+ * force as well: what they decide on without it is refused.
+ */
+import { HoldfastError, type Log } from "@holdfast/core";
+import {
+  environmentOf,
+  type FunctionPause,
+  type ListedConnection,
+  plainName,
+  qualify,
+  type Store,
+} from "@holdfast/store";
+import { findFunction } from "./find-function.ts";
+import type { Functions } from "./functions.ts";
+
+export interface ControlParts {
+  readonly store: Store;
+  readonly functions: Functions;
+  readonly log: Log;
+}
+
+export interface PausedFunction {
+  readonly functionId: string;
+  /** Null: it is not paused. */
+  readonly pause: FunctionPause | null;
+  readonly changed: boolean;
+}
+
+export interface DrainedWorker {
+  readonly instanceId: string;
+  readonly isDrained: boolean;
+  readonly changed: boolean;
+  readonly connections: readonly ListedConnection[];
+}
+
+export class ControlCommands {
+  readonly #parts: ControlParts;
+
+  constructor(parts: ControlParts) {
+    this.#parts = parts;
+  }
+
+  /** @throws HoldfastError `NOT_FOUND` */
+  async pauseFunction(environment: string, name: string, note: string | null): Promise<PausedFunction> {
+    const { store, functions, log } = this.#parts;
+    const { id } = await this.#function(environment, name);
+    const changed = await store.pauseFunction(id, note);
+    await functions.load();
+    const why = note === null ? "" : `: ${note}`;
+    if (changed) log("info", `The function ${plainName(id)} is paused${why}.`, { functionId: id });
+    return { functionId: id, pause: functions.controls.pauseOf(id), changed };
+  }
+
+  /** @throws HoldfastError `NOT_FOUND` */
+  async resumeFunction(environment: string, name: string): Promise<PausedFunction> {
+    const { store, functions, log } = this.#parts;
+    const { id } = await this.#function(environment, name);
+    const changed = await store.resumeFunction(id);
+    await functions.load();
+    if (changed) log("info", `The function ${plainName(id)} is resumed.`, { functionId: id });
+    return { functionId: id, pause: functions.controls.pauseOf(id), changed };
+  }
+
+  /**
+   * `id`: of a connection, or the instance id of a worker.
+   * @throws HoldfastError `NOT_FOUND`
+   */
+  async drainWorker(environment: string, id: string, isDrained: boolean): Promise<DrainedWorker> {
+    const { store, functions, log } = this.#parts;
+    const connections = (await store.listConnections()).filter(
+      ({ appIds }) => environmentOf(appIds[0] ?? "") === environment,
+    );
+    const instanceId = connections.find((one) => one.id === id || one.instanceId === id)?.instanceId ?? id;
+    const instance = qualify(environment, instanceId);
+    const own = connections.filter((one) => one.instanceId === instanceId);
+    if (own.length === 0 && (isDrained || !functions.controls.isDrained(environment, id))) {
+      throw new HoldfastError("NOT_FOUND", `No worker with the id ${JSON.stringify(id.slice(0, 80))} is connected.`);
+    }
+    const changed = await (isDrained ? store.drainWorker(instance) : store.undrainWorker(instance));
+    await functions.load();
+    const what = isDrained ? "is drained: it gets no new work" : "gets work again";
+    if (changed) log("info", `The worker ${instanceId} ${what}.`, { instanceId });
+    return { instanceId, isDrained, changed, connections: own };
+  }
+
+  /** Another gateway may have heard of it a moment ago. */
+  async #function(environment: string, name: string) {
+    const { functions } = this.#parts;
+    try {
+      return findFunction(functions, environment, name);
+    } catch (error) {
+      if (!HoldfastError.is(error) || error.code !== "NOT_FOUND") throw error;
+      await functions.load();
+      return findFunction(functions, environment, name);
+    }
+  }
+}

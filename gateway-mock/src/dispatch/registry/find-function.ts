@@ -1,0 +1,47 @@
+/** Finds the function that people name in whatever way: its full name, its id, or the id that its author gave. */
+import { HoldfastError } from "@holdfast/core";
+import { plainName, qualify } from "@holdfast/store";
+import { nearestName } from "../../config/nearest-name.ts";
+import type { Functions, KnownFunction } from "./functions.ts";
+
+const MOST_NAMED = 20;
+
+/**
+ * Of this environment: `shop-order`, its uuid, or `order` where just one app has a function of that id.
+ * @throws HoldfastError `NOT_FOUND`, which names those that come close; `OPTION_INVALID` when several apps have it
+ */
+export function findFunction(functions: Functions, environment: string, name: string): KnownFunction {
+  const exact = functions.get(qualify(environment, name));
+  if (exact) return exact;
+  const here = [...functions.all()].filter((fn) => fn.environment === environment);
+  const byUuid = here.find(({ uuid }) => uuid === name.toLowerCase());
+  if (byUuid) return byUuid;
+  const short = here.filter(({ id, appId }) => plainName(id) === `${plainName(appId)}-${name}`);
+  const [only] = short;
+  if (only && short.length === 1) return only;
+  const asked = JSON.stringify(name.slice(0, 80));
+  const listed = (some: readonly KnownFunction[]): string =>
+    some
+      .slice(0, MOST_NAMED)
+      .map(({ id }) => plainName(id))
+      .join(", ");
+  if (short.length > 1) {
+    throw new HoldfastError("OPTION_INVALID", `Several apps have a function ${asked}: give one of ${listed(short)}.`);
+  }
+  throw new HoldfastError("NOT_FOUND", `There is no function ${asked}.${hint(name, here, listed)}`);
+}
+
+function hint(
+  name: string,
+  here: readonly KnownFunction[],
+  listed: (some: readonly KnownFunction[]) => string,
+): string {
+  if (here.length === 0) return " No app has connected yet; a function is there once its app has.";
+  const names = here.flatMap(({ id, appId }) => [plainName(id), plainName(id).slice(plainName(appId).length + 1)]);
+  const near = nearestName(name, names);
+  const fn = here.find(({ id, appId }) =>
+    [plainName(id), plainName(id).slice(plainName(appId).length + 1)].includes(near ?? ""),
+  );
+  if (near !== undefined && fn) return ` Did you mean ${JSON.stringify(plainName(fn.id))}?`;
+  return here.length <= MOST_NAMED ? ` There are ${listed(here)}.` : " GET /v1/functions lists all of them.";
+}
