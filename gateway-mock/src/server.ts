@@ -27,6 +27,7 @@ import { directRoutes } from "./http/direct-routes.ts";
 import { statusOf } from "./http/errors.ts";
 import { closeServer, listen } from "./http/listen.ts";
 import type { HttpParts } from "./http/parts.ts";
+import { LogReader } from "./live/log-reader.ts";
 import { openStore } from "./open-store.ts";
 import { createCaller } from "./outgoing/caller.ts";
 import { retentionPolicy } from "./retention-policy.ts";
@@ -129,9 +130,12 @@ async function start(config: GatewayConfig, { timers, storeFor }: GatewayPorts, 
   const refusal = (headers: IncomingHttpHeaders) => refusalOf(headers, callers);
   const sockets = new SocketServer({ sessions, maxSockets: config.maxWorkers, pending, refusal });
   const skipTime = async (ms: number): Promise<void> => dispatcher.onTimeMoved(await store.skipTime(checkSkip(ms)));
+  const live = new LogReader({ store, clock: systemClock, timers, log });
   const httpParts: HttpParts = {
     dispatcher,
     store,
+    live,
+    timers,
     keys,
     callers,
     clock: systemClock,
@@ -143,6 +147,7 @@ async function start(config: GatewayConfig, { timers, storeFor }: GatewayPorts, 
     process: () => ({
       ...processStatus(delay, sessions.size),
       pendingSockets: sockets.pending(),
+      watchers: live.watchers,
       http: connections.status(),
     }),
     ...(config.virtualTime ? { skipTime } : {}),
@@ -157,6 +162,7 @@ async function start(config: GatewayConfig, { timers, storeFor }: GatewayPorts, 
   const endServing = async (): Promise<void> => {
     endSigns();
     endRetention();
+    await live.close();
     delay.disable();
     sockets.close();
     await Promise.all([closeServer(http.server), closeServer(second.server)]);
@@ -171,7 +177,10 @@ async function start(config: GatewayConfig, { timers, storeFor }: GatewayPorts, 
     connectUrl: `ws://${hostInUrl(config.host)}:${second.port}${CONNECT_PATH}`,
     connectPort: second.port,
     failed: lost,
-    drain: () => core.drain(),
+    drain: async () => {
+      await live.close();
+      await core.drain();
+    },
     skipTime,
     close: () => {
       core.beginDrain();

@@ -15,6 +15,7 @@ import { runsApi } from "./runs-api.ts";
 import { signalsApi } from "./signals-api.ts";
 import { statusApi } from "./status-api.ts";
 import { storedEventsApi } from "./stored-events-api.ts";
+import { streamApi } from "./stream-api.ts";
 import { testingApi } from "./testing-api.ts";
 import { workersApi } from "./workers-api.ts";
 
@@ -31,6 +32,8 @@ export function httpApp(parts: HttpParts, routes: readonly DirectRoute[] = direc
     await next();
   });
   addDirectRoutes(app, routes);
+  // Before what would take "stream" for the id of a run.
+  streamApi(app, parts);
   runsApi(app, parts);
   storedEventsApi(app, parts);
   runStateApi(app, parts);

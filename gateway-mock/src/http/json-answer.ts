@@ -9,13 +9,14 @@ export function storedJson(text: string): JsonText {
 
 /** Answers with a view that has stored JSON in it. */
 export function answerJson(c: Context, view: object): Response {
-  return c.body(textOf(view), 200, { "Content-Type": "application/json" });
+  return c.body(jsonWith(view), 200, { "Content-Type": "application/json" });
 }
 
-function textOf(value: unknown): string {
+/** A view that has stored JSON in it, as text. */
+export function jsonWith(value: unknown): string {
   if (value instanceof JsonText) return value.text;
-  if (Array.isArray(value)) return `[${value.map(textOf).join(",")}]`;
+  if (Array.isArray(value)) return `[${value.map(jsonWith).join(",")}]`;
   if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "null";
   const fields = Object.entries(value).filter(([, field]) => field !== undefined);
-  return `{${fields.map(([name, field]) => `${JSON.stringify(name)}:${textOf(field)}`).join(",")}}`;
+  return `{${fields.map(([name, field]) => `${JSON.stringify(name)}:${jsonWith(field)}`).join(",")}}`;
 }

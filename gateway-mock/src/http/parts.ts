@@ -1,8 +1,9 @@
 /** What the routes need from the gateway. */
-import type { Clock, Log } from "@holdfast/core";
+import type { Clock, Log, Timers } from "@holdfast/core";
 import type { Store } from "@holdfast/store";
 import type { Dispatcher } from "../dispatch/index.ts";
 
+import type { LogReader } from "../live/log-reader.ts";
 import type { CallerRules } from "./callers.ts";
 import type { Keys } from "./keys.ts";
 
@@ -10,9 +11,12 @@ import type { Keys } from "./keys.ts";
 export interface HttpParts {
   readonly dispatcher: Dispatcher;
   readonly store: Store;
+  /** What live streams read. */
+  readonly live: LogReader;
   readonly keys: Keys;
   readonly callers: CallerRules;
   readonly clock: Clock;
+  readonly timers: Timers;
   readonly log: Log;
   readonly version: string;
   readonly gatewayId: string;

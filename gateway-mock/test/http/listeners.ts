@@ -12,6 +12,7 @@ import { httpApp } from "../../src/http/app.ts";
 import { directListener } from "../../src/http/direct-listener.ts";
 import { directRoutes } from "../../src/http/direct-routes.ts";
 import type { HttpParts } from "../../src/http/parts.ts";
+import { LogReader } from "../../src/live/log-reader.ts";
 
 /** A gateway without sockets, whose ids and times are the same each time it is made. */
 export interface Listening {
@@ -46,6 +47,8 @@ export async function listening(front: "direct" | "router", options: GatewayOpti
     keys: core.keys,
     newId: createUlidFactory(clock, random),
     store,
+    live: new LogReader({ store, clock, timers: clock, log }),
+    timers: clock,
     callers: { checksHost: true, hosts: [], origins: config.allowedOrigins, ports: [] },
     clock,
     log,

@@ -6,6 +6,7 @@ import { resolveConfig } from "../../src/config/config.ts";
 import type { GatewayOptions } from "../../src/config/gateway-options.ts";
 import { type CorePorts, createCore } from "../../src/gateway-core.ts";
 import { httpApp } from "../../src/http/app.ts";
+import { LogReader } from "../../src/live/log-reader.ts";
 
 export interface Route {
   readonly name: string;
@@ -29,6 +30,8 @@ export function routeTable(
     keys,
     newId,
     store,
+    live: new LogReader({ ...ports, log: config.log }),
+    timers: systemTimers,
     callers: { checksHost: true, hosts: [], origins: config.allowedOrigins, ports: [] },
     clock: systemClock,
     log: config.log,

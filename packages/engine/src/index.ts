@@ -43,7 +43,9 @@ export { type Fork, forkOf, type ResumePlan, resumePlan, stepKeyIn, stepNamesIn 
 export {
   type DeferMeta,
   type DispatchedMeta,
+  type FailureMeta,
   jsonRow,
+  type OpenMeta,
   type RevivalMeta,
   type RunMeta,
   readMeta,

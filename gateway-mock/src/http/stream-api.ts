@@ -1,0 +1,129 @@
+/** Routes that follow runs live, as Server-Sent Events (docs/observe.md). */
+import { HoldfastError } from "@holdfast/core";
+import { type LogPosition, qualify, RUN_STATUSES, type RunStatus } from "@holdfast/store";
+import type { Context, Hono } from "hono";
+import Type from "typebox";
+
+import { notFound } from "./errors.ts";
+import { answerEvents, type EventStream } from "./event-stream.ts";
+import { describe } from "./openapi/describe-route.ts";
+import type { HttpParts } from "./parts.ts";
+import { runOr404 } from "./run-or-404.ts";
+import { streamOfRun, streamOfRuns } from "./run-streams.ts";
+
+/** Of one gateway, at a time. */
+const MAX_WATCHERS = 1_000;
+const DEFAULT_LIMIT = 50;
+const MAX_LIMIT = 200;
+
+const EVENTS = {
+  contentType: "text/event-stream",
+  schema: Type.String({ description: "Messages `snapshot`, `facts`, `end`, `reset`, `closing`; see docs/observe.md." }),
+};
+const LastEventId = Type.Optional(
+  Type.String({ description: "As the header `Last-Event-ID`, for clients that cannot send one." }),
+);
+
+const ONE = describe({
+  operationId: "followRun",
+  summary: "Follows a run until it ends.",
+  description:
+    "A snapshot of the run, then each row of its log as it is stored. A client that sends the id of the last message in " +
+    "`Last-Event-ID` goes on there, at any gateway.",
+  tag: "runs",
+  params: { id: "The run's id." },
+  query: Type.Object({
+    from: Type.Optional(Type.Enum(["now", "start"], { description: "`start`: no snapshot, but its whole log." })),
+    lastEventId: LastEventId,
+  }),
+  answers: { 200: EVENTS },
+  failures: { 404: "There is no such run.", 503: "The gateway has as many streams as it may have." },
+});
+
+const MANY = describe({
+  operationId: "followRuns",
+  summary: "Follows all runs, or those of a function.",
+  description:
+    "A snapshot of the newest runs, then each row of their logs as it is stored, also of runs that start later.",
+  tag: "runs",
+  query: Type.Object({
+    function: Type.Optional(Type.String({ description: "Only runs of this function: `<app>-<function>`." })),
+    functionId: Type.Optional(Type.String({ description: "The same as `function`." })),
+    status: Type.Optional(
+      Type.String({ description: "Only rows by which a run becomes one of these: `FAILED,CANCELLED`." }),
+    ),
+    limit: Type.Optional(
+      Type.Integer({ minimum: 0, maximum: MAX_LIMIT, default: DEFAULT_LIMIT, description: "Runs in the snapshot." }),
+    ),
+    lastEventId: LastEventId,
+  }),
+  answers: { 200: EVENTS },
+  failures: { 404: "There is no such function.", 503: "The gateway has as many streams as it may have." },
+});
+
+export function streamApi(app: Hono, parts: HttpParts): void {
+  const { store, live, dispatcher, timers, log } = parts;
+
+  const answer = (c: Context, open: () => EventStream): Response =>
+    answerEvents(c, open, {
+      timers,
+      onSlow: () => log("debug", `A live stream was ended: its client has read nothing for a minute.`),
+    });
+
+  /** @throws HoldfastError `WATCHERS_FULL`, `POSITION_INVALID` */
+  const admit = async (c: Context): Promise<LogPosition | null> => {
+    if (live.isClosed) throw new HoldfastError("WATCHERS_FULL", "This gateway goes down: follow at another one.");
+    if (live.watchers >= MAX_WATCHERS) {
+      throw new HoldfastError(
+        "WATCHERS_FULL",
+        `This gateway has ${MAX_WATCHERS} open live streams, as many as it may.`,
+      );
+    }
+    const position = c.req.header("last-event-id") ?? c.req.query("lastEventId");
+    if (position === undefined || position === "") return null;
+    await live.readOwn({ after: position, scope: { runIds: [], functionIds: [] }, limit: 1 });
+    return position;
+  };
+
+  app.get("/v1/runs/stream", MANY, async (c) => {
+    const environment: string = c.get("environment");
+    const functionId = c.req.query("function") ?? c.req.query("functionId");
+    if (functionId !== undefined && !dispatcher.functions.get(qualify(environment, functionId))) {
+      throw notFound(`There is no function \`${functionId.slice(0, 200)}\`; \`GET /dev\` lists those there are.`);
+    }
+    const statuses = readStatuses(c.req.query("status"));
+    const limit = readLimit(c.req.query("limit"));
+    const position = await admit(c);
+    const of = functionId === undefined ? null : qualify(environment, functionId);
+    return answer(c, () => streamOfRuns(parts, { environment, functionId: of, statuses, limit, position }));
+  });
+
+  app.get("/v1/runs/:id/stream", ONE, async (c) => {
+    const from = c.req.query("from") ?? "now";
+    if (from !== "now" && from !== "start") throw invalid('`from` must be "now" or "start".');
+    const runId = c.req.param("id");
+    const { head } = await runOr404(c, runId, (id) => live.own(() => store.getRun(id)));
+    const position = (await admit(c)) ?? (from === "start" ? store.logStart : null);
+    return answer(c, () => streamOfRun(parts, { runId, status: head.status, position }));
+  });
+}
+
+const STATUSES: readonly string[] = RUN_STATUSES;
+const isStatus = (text: string): text is RunStatus => STATUSES.includes(text);
+
+function readStatuses(text: string | undefined): RunStatus[] {
+  if (text === undefined || text === "") return [];
+  return text.split(",").map((one) => {
+    const status = one.trim().toUpperCase();
+    if (isStatus(status)) return status;
+    throw invalid(`\`status\` must be some of ${STATUSES.join(", ")}, with commas between, not "${one.slice(0, 80)}".`);
+  });
+}
+
+function readLimit(text: string | undefined): number {
+  const limit = Number(text ?? DEFAULT_LIMIT);
+  if (Number.isInteger(limit) && limit >= 0 && limit <= MAX_LIMIT) return limit;
+  throw invalid(`\`limit\` must be 0 to ${MAX_LIMIT}.`);
+}
+
+const invalid = (message: string): HoldfastError => new HoldfastError("BODY_INVALID", message);
