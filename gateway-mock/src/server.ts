@@ -154,10 +154,7 @@ async function start(config: GatewayConfig, { timers, storeFor }: GatewayPorts, 
   };
   serve([http.server, second.server], requestListener(httpParts), connections, sockets);
   const endSigns = startGatewayHeartbeat({ dispatcher, store, gatewayId, log });
-  const policy = async (): Promise<RetentionPolicy> => {
-    await dispatcher.functions.renewIfChanged();
-    return retentionPolicy(config, dispatcher.functions.all());
-  };
+  const policy = () => policyOf(config, dispatcher);
   const endRetention = startGatewayRetention({ store, policy, timers, random: systemRandom, log });
   const endServing = async (): Promise<void> => {
     endSigns();
@@ -177,10 +174,7 @@ async function start(config: GatewayConfig, { timers, storeFor }: GatewayPorts, 
     connectUrl: `ws://${hostInUrl(config.host)}:${second.port}${CONNECT_PATH}`,
     connectPort: second.port,
     failed: lost,
-    drain: async () => {
-      await live.close();
-      await core.drain();
-    },
+    drain: () => live.close().then(() => core.drain()),
     skipTime,
     close: () => {
       core.beginDrain();
@@ -188,6 +182,11 @@ async function start(config: GatewayConfig, { timers, storeFor }: GatewayPorts, 
       return closing;
     },
   };
+}
+
+async function policyOf(config: GatewayConfig, { functions }: HttpParts["dispatcher"]): Promise<RetentionPolicy> {
+  await functions.renewIfChanged();
+  return retentionPolicy(config, functions.all());
 }
 
 /** Direct routes in front, the router behind them. */
