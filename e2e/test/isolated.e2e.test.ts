@@ -43,6 +43,33 @@ describe.each(modes)("$name", (mode) => {
       expect(world.journal.counts(runId)).toEqual({ before: 1, loop: 2 });
       expect(await world.ended(beside)).toMatchObject({ status: "COMPLETED" });
       expect(app.tail()).toContain("ISOLATE_BUDGET");
+      expect(app.tail()).toMatch(/its thread was ended, at .*handlers\.mjs:\d+:\d+/);
+      await app.close();
+    });
+  });
+
+  test("a step that never ends fails with the stack of its code", async () => {
+    await inWorld(mode, async (world) => {
+      const app = await startApp(world, { TEST_BUDGET: "1s" });
+      const run = await world.ended(await world.trigger("endless"));
+      expect(run.status).toBe("FAILED");
+      expect(run.error).toMatchObject({ code: "ISOLATE_BUDGET" });
+      expect(run.error?.message).toMatch(/^Step "loop" \(attempt 1\) of function "e2e-endless", run /);
+      expect(run.error?.stack).toMatch(/at inner \(.*handlers\.mjs:\d+:\d+\)\n +at outer \(.*handlers\.mjs:\d+:\d+\)/);
+      await app.close();
+    });
+  });
+
+  test("code that a handler leaves behind costs the next run no attempt", async () => {
+    await inWorld(mode, async (world) => {
+      const app = await startApp(world, { TEST_THREADS: "1" });
+      const leaving = await world.trigger("littering");
+      await world.ended(leaving);
+      await world.noted(leaving, "stuck");
+      const runId = await world.trigger("five");
+      expect(await world.ended(runId)).toMatchObject({ status: "COMPLETED" });
+      expect(world.journal.counts(runId)).toEqual(FIVE);
+      expect(app.tail()).toContain("code that an earlier turn left behind");
       await app.close();
     });
   });

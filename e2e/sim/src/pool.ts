@@ -61,6 +61,9 @@ export class SimPool implements ConnectionPool {
 
   want(): void {}
 
+  /** Threads here begin with every turn, or die. */
+  expect(): void {}
+
   /** A thread dies; with `isOverrun` main ends it, if it has a turn. */
   end(dice: Dice, isOverrun: boolean): void {
     const living = this.#threads.filter(({ actor }) => actor.alive);

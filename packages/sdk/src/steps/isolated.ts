@@ -33,6 +33,8 @@ export interface PoolThreadGlobal {
    */
   readonly refuseConnect: () => never;
   readonly currentExecution: () => unknown;
+  /** What its code is doing right now; main asks that when a turn is over its budget. */
+  readonly lastStack: () => string;
 }
 
 type AnyFunction = (...args: never[]) => unknown;

@@ -94,6 +94,7 @@ export function poolStandIn(slots: number, strategy: WatchedStrategy): PoolStand
     want: (waiting) => {
       wanted = waiting;
     },
+    expect: () => {},
     dieAt: (when) => {
       moment = when;
     },

@@ -38,6 +38,8 @@ class World {
   #nextKey = 1;
   /** Whether the connection thread takes a free thread just before main does. */
   takesNext = false;
+  /** Turns that a thread had and did not begin with. */
+  readonly #cameBack = new Set<number>();
 
   constructor(rules: PoolRules) {
     this.#rules = rules;
@@ -79,10 +81,15 @@ class World {
         thread.phase = "lent";
         return kind === 1 ? this.send({ type: "LENT", id }) : undefined;
       case "busy":
-        if (kind === 1) return this.send({ type: "CUT", id, reason: REASON, isOverrun: true });
+        if (kind === 1) return this.send({ type: "CUT", id, reason: REASON, why: "overrun" });
+        if (kind === 2) {
+          if (thread.key !== undefined) this.#cameBack.add(thread.key);
+          delete thread.key;
+          return this.send({ type: "CUT", id, reason: REASON, why: "not-begun" });
+        }
         return this.#finish(id, thread);
       case "lent":
-        if (kind === 1) return this.send({ type: "CUT", id, reason: REASON, isOverrun: true });
+        if (kind === 1) return this.send({ type: "CUT", id, reason: REASON, why: "overrun" });
         thread.phase = "free";
         return this.send({ type: "RETURNED", id, nowMs: this.nowMs });
       case "told to end":
@@ -186,7 +193,7 @@ class World {
     expect(this.settled.get(turn.key), "POOL-2").toBe(0);
     for (const other of this.threads.values()) expect(other.key, "POOL-2").not.toBe(turn.key);
     const before = this.given.get(turn.memoryMb) ?? [];
-    for (const key of before) expect(key, "POOL-4").toBeLessThan(turn.key);
+    if (!this.#cameBack.has(turn.key)) for (const key of before) expect(key, "POOL-4").toBeLessThan(turn.key);
     this.given.set(turn.memoryMb, [...before, turn.key]);
     thread.phase = "busy";
     thread.key = turn.key;
@@ -288,7 +295,7 @@ describe("Pool machine", () => {
       { type: "FINISHED", id: 9, key: 1, nowMs: 5 },
       { type: "RETURNED", id: 1, nowMs: 5 },
       { type: "LENT", id: 1 },
-      { type: "CUT", id: 9, reason: REASON, isOverrun: true },
+      { type: "CUT", id: 9, reason: REASON, why: "overrun" },
       { type: "EXITED", id: 9, reason: REASON },
       { type: "NOT_ENDING", id: 1, reason: REASON },
       { type: "WITHDRAW", key: 7 },
@@ -309,7 +316,7 @@ describe("Pool machine", () => {
       { type: "SUBMIT", turn: { key: 1, memoryMb: 0 } },
       { type: "READY", id: 1, nowMs: 0 },
       { type: "SUBMIT", turn: { key: 2, memoryMb: 0 } },
-      { type: "CUT", id: 1, reason: REASON, isOverrun: true },
+      { type: "CUT", id: 1, reason: REASON, why: "overrun" },
     ];
     const waiting = events.reduce((state, event) => step(state, event)[0], POOL_START);
     expect(waiting.queue).toHaveLength(1);
@@ -331,6 +338,36 @@ describe("Pool machine", () => {
     const [full, effects] = step(waiting, { type: "SUBMIT", turn: { key: 2, memoryMb: 0 } });
     expect(full).toEqual(waiting);
     expect(effects).toEqual([{ do: "FAIL", key: 2, cause: "QUEUE_FULL", reason: null }]);
+  });
+
+  it("POOL-10: a turn that its thread did not begin with goes to the next thread, before those that came later", () => {
+    const step = createPoolStep({
+      threads: 1,
+      warm: 0,
+      maxQueue: 5,
+      maxAbandoned: 1,
+      recycleAfter: null,
+      idleMs: null,
+    });
+    const events: PoolEvent[] = [
+      { type: "SUBMIT", turn: { key: 1, memoryMb: 0 } },
+      { type: "READY", id: 1, nowMs: 1 },
+      { type: "SUBMIT", turn: { key: 2, memoryMb: 0 } },
+      { type: "CUT", id: 1, reason: REASON, why: "not-begun" },
+      { type: "EXITED", id: 1, reason: REASON },
+    ];
+    const done: PoolEffect[] = [];
+    let state = POOL_START;
+    for (const event of events) {
+      const [next, effects] = step(state, event);
+      state = next;
+      done.push(...effects);
+    }
+    const [ready, gives] = step(state, { type: "READY", id: 2, nowMs: 2 });
+    expect(done.filter((effect) => effect.do === "FAIL")).toEqual([]);
+    expect(gives).toEqual([{ do: "GIVE", id: 2, turn: { key: 1, memoryMb: 0 } }]);
+    expect(ready.queue).toEqual([{ key: 2, memoryMb: 0 }]);
+    expect(ready.counts).toEqual({ overruns: 0, crashes: 0, recycled: 0 });
   });
 
   it("POOL-8: a thread that ends fails its own turn, and one that did not start fails one that waits for its like", () => {

@@ -1,6 +1,7 @@
+import { existsSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
-import { systemTimers } from "@holdfast/core";
+import { type PlainError, systemTimers } from "@holdfast/core";
 import { expect, test } from "vitest";
 import { CancelSource } from "../../src/execution/abort.ts";
 import type { TurnEnd } from "../../src/isolation/main/pool-types.ts";
@@ -141,6 +142,59 @@ test("a body that does not end within its budget is ended, and its thread replac
   expect(failure.message).toMatch(/^Step "spin" \(attempt 1\) of function "app-fn", run run-1: .* its budget is 50 ms/);
   expect(resultOf(await next)).toBe(1);
   expect(test.pool.debugState()).toMatchObject({ threads: 1, overruns: 1, crashes: 0 });
+});
+
+test("the error of an overrun says where its code was, in its sources", async () => {
+  await using code = await isolatedModule(`
+    const forever = () => { for (;;) Math.sqrt(2); };
+    isolated(import.meta.url, "loops", function outer() { return forever(); });
+    isolated(import.meta.url, "waits", () => new Promise(() => {}));
+    isolated(import.meta.url, "sleeps", () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0));
+  `);
+  await using test = await testPool({ threads: 3 });
+  const overrun = async (name: string): Promise<PlainError> => {
+    const end = await test.run(code.url, name, { budgetMs: 50 });
+    if (end.type === "done") throw new Error("It ended.");
+    expect(end.thrown.error.code).toBe("ISOLATE_BUDGET");
+    return end.thrown.error;
+  };
+  const [loops, waits, sleeps] = await Promise.all([overrun("loops"), overrun("waits"), overrun("sleeps")]);
+  expect(loops.message).toMatch(/its thread was ended, at forever \(.*code\.mjs:3:\d+\)\.$/);
+  expect(loops.stack).toMatch(/forever \(.*code\.mjs:3:\d+\)\n +at outer \(.*code\.mjs:4:\d+\)$/);
+  expect(waits.message).toMatch(/its thread was ended, while it waited\.$/);
+  expect(sleeps.stack).toMatch(/at (Atomics\.)?wait \(native\)\n +at .*code\.mjs:6:\d+/);
+});
+
+test("the place of an overrun is that of the source, where a source map is beside the code", async () => {
+  await using code = await isolatedModule(`
+    isolated(import.meta.url, "loops", () => { for (;;) Math.sqrt(2); });
+    //${"#"} sourceMappingURL=code.mjs.map
+  `);
+  // Every line of the code is line 70 of the source.
+  const mappings = ";;AAqEA;";
+  const map = { version: 3, sources: ["src/code.ts"], names: [], mappings };
+  await writeFile(new URL("code.mjs.map", code.url), JSON.stringify(map));
+  await using test = await testPool({ threads: 1 });
+  const failure = failureOf(await test.run(code.url, "loops", { budgetMs: 50 }));
+  expect(failure.message).toMatch(/src\/code\.ts:70:1\)?\.$/);
+});
+
+test("code that an earlier turn left behind costs the next turn its thread, and no attempt", async () => {
+  await using code = await isolatedModule(`
+    import { writeFileSync } from "node:fs";
+    isolated(import.meta.url, "leaves", () => {
+      setImmediate(() => {
+        writeFileSync(new URL("stuck", import.meta.url), "");
+        for (;;);
+      });
+    });
+    isolated(import.meta.url, "one", () => 1);
+  `);
+  await using test = await testPool({ threads: 1 });
+  await test.run(code.url, "leaves");
+  await until(() => existsSync(new URL("stuck", code.url)), "the thread to be kept busy");
+  expect(resultOf(await test.run(code.url, "one"))).toBe(1);
+  expect(test.pool.debugState()).toMatchObject({ threads: 1, overruns: 0, crashes: 0 });
 });
 
 test("the budget counts from when the module is evaluated, and is looked at from then on", async () => {

@@ -17,6 +17,8 @@ export interface ConnectionPool {
   connect(listener: PoolListener): readonly PoolThreadPort[];
   /** So many requests wait for a thread; 0 = none does any more. */
   want(waiting: number): void;
+  /** The connection thread gave a thread this turn: one that does not begin with it is ended. */
+  expect(slot: number, turn: number): void;
 }
 
 /** For a new connection thread, which gets ports of its own; those of the one before are closed. */

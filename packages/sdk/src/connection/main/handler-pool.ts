@@ -73,6 +73,7 @@ export class HandlerPool {
         return ports;
       },
       want: (waiting) => pool.want(waiting === 0 ? kept : Math.min(threads, pool.debugState().busy + waiting)),
+      expect: (slot, turn) => pool.expect(slot, turn),
     };
   }
 }

@@ -219,8 +219,10 @@ class ThreadedConnection implements Connection {
       case "LEASE_LOST":
       case "CANCEL":
       case "ISOLATED_REQUEST":
-      case "ISOLATED_TURN":
       case "ISOLATED_ENDED":
+        return this.#runner.onMessage(message);
+      case "ISOLATED_TURN":
+        if (message.place) this.#deps.pool?.expect(message.place.slot, message.place.turn);
         return this.#runner.onMessage(message);
       case "POOL_THREAD_WANTED":
         return this.#deps.pool?.want(message.waiting);

@@ -6,6 +6,7 @@
 import { type PlainError, unreachable } from "@holdfast/core";
 import { fillUp, giveTurns, isLive, makeRoom, withPhase } from "./pool-room.ts";
 import type {
+  CutCause,
   FailCause,
   PoolCounts,
   PoolEffect,
@@ -36,7 +37,7 @@ export function createPoolStep(rules: PoolRules): (state: PoolState, event: Pool
       case "RETURNED":
         return phaseOf(state, event.id)?.type === "lent" ? freed(state, event, rules) : [state, []];
       case "CUT":
-        return onCut(state, event);
+        return onCut(state, event, rules);
       case "EXITED":
         return onExited(state, event, rules);
       case "NOT_ENDING":
@@ -115,15 +116,17 @@ function freed(
 
 function onCut(
   state: PoolState,
-  event: { readonly id: number; readonly reason: PlainError; readonly isOverrun: boolean },
+  { id, reason, why }: { readonly id: number; readonly reason: PlainError; readonly why: CutCause },
+  rules: PoolRules,
 ): PoolNext {
-  const phase = phaseOf(state, event.id);
+  const phase = phaseOf(state, id);
   if (phase?.type !== "busy" && phase?.type !== "lent") return [state, []];
-  const known = event.isOverrun ? counted(state, "overruns") : state;
-  const ending = withPhase(known, event.id, { type: "ending", why: "cut" });
-  const fail: readonly PoolEffect[] =
-    phase.type === "busy" ? [{ do: "FAIL", key: phase.turn.key, cause: "ENDED", reason: event.reason }] : [];
-  return [ending, [...fail, { do: "TERMINATE", id: event.id }]];
+  const known = why === "overrun" ? counted(state, "overruns") : state;
+  const ending = withPhase(known, id, { type: "ending", why: "cut" });
+  const terminate: PoolEffect = { do: "TERMINATE", id };
+  if (phase.type === "lent") return [ending, [terminate]];
+  if (why === "not-begun") return settle({ ...ending, queue: [phase.turn, ...ending.queue] }, [terminate], rules);
+  return [ending, [{ do: "FAIL", key: phase.turn.key, cause: "ENDED", reason }, terminate]];
 }
 
 function onExited(

@@ -18,6 +18,9 @@ export type ThreadPhase =
   /** It did not end when it was terminated. It runs no more of its code, but it is still there. */
   | { readonly type: "abandoned" };
 
+/** Why main ends a turn. `not-begun`: its code has not run and will not, so another thread can have it. */
+export type CutCause = "overrun" | "not-begun" | "unwanted";
+
 export type EndCause = "recycled" | "idle" | "room" | "cut" | "stopped";
 
 export interface PoolThread {
@@ -45,6 +48,7 @@ export interface PoolCounts {
  * POOL-6. After STOP nothing starts, all turns have failed, and STOPPED follows once, when no thread lives.
  * POOL-7. An event of a thread that is gone, or of a turn that a thread no longer has, changes nothing.
  * POOL-8. A thread that ends fails its own turn only; one that could not even start fails one that waits for its like.
+ * POOL-10. A turn that its thread has not begun with goes to another one, before those that came later.
  * POOL-9. A turn that comes while `maxQueue` wait fails at once.
  */
 export interface PoolState {
@@ -72,7 +76,7 @@ export type PoolEvent =
   | { readonly type: "LENT"; readonly id: number }
   | { readonly type: "RETURNED"; readonly id: number; readonly nowMs: number }
   /** Its turn took too long, or is not wanted any more and goes on. The thread is doomed already. */
-  | { readonly type: "CUT"; readonly id: number; readonly reason: PlainError; readonly isOverrun: boolean }
+  | { readonly type: "CUT"; readonly id: number; readonly reason: PlainError; readonly why: CutCause }
   | { readonly type: "EXITED"; readonly id: number; readonly reason: PlainError }
   /** It was terminated, and does not end. */
   | { readonly type: "NOT_ENDING"; readonly id: number; readonly reason: PlainError }

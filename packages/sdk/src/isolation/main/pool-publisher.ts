@@ -23,7 +23,12 @@ export function publishPoolEvent(event: PoolEvent, clock: Clock): void {
     case "RETURNED":
       return isolation.publish({ ...header, type: "turn-ended" });
     case "CUT":
-      return isolation.publish({ ...header, type: "turn-cut", reason: event.reason, isOverrun: event.isOverrun });
+      return isolation.publish({
+        ...header,
+        type: "turn-cut",
+        reason: event.reason,
+        isOverrun: event.why === "overrun",
+      });
     default:
       return;
   }

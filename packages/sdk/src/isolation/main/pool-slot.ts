@@ -5,13 +5,13 @@
 import type { MessagePort } from "node:worker_threads";
 import { HoldfastError, type PlainError, type TimerHandle, toPlainError, unreachable } from "@holdfast/core";
 import { nodeModule } from "../../runtime.ts";
-import type { PoolEvent } from "../machines/pool-types.ts";
+import type { CutCause, PoolEvent } from "../machines/pool-types.ts";
 import { ISOLATION_VERSION, type PoolReport, type TurnSubject } from "../shared/isolation-messages.ts";
 import { named } from "../shared/subject-text.ts";
 import type { ThreadCells } from "../shared/thread-cells.ts";
 import { PoolThread } from "./pool-thread.ts";
 import type { PoolDeps, TurnEnd } from "./pool-types.ts";
-import { LOAD_MS, overrunError, overrunReason } from "./turn-failures.ts";
+import { BEGIN_MS, LOAD_MS, type Overrun, overrunError, overrunReason } from "./turn-failures.ts";
 
 /** A turn of main's. */
 export interface GivenTurn {
@@ -48,6 +48,8 @@ type Answer = Report<"DONE" | "FAILED" | "LOADED">;
 /** How long code that is not wanted any more may go on before its thread is ended. */
 const ABORT_GRACE_MS = 5_000;
 const MIN_CHECK_MS = 5;
+/** What has been posted is read meanwhile. */
+const READ_MS = 100;
 
 export class PoolSlot {
   isReady = false;
@@ -58,6 +60,8 @@ export class PoolSlot {
   #lent: { readonly turn: number; readonly subject: TurnSubject | null } | undefined;
   readonly #evaluated = new Set<string>();
   #alarm: TimerHandle | undefined;
+  /** Main looks at what the thread does, and ends its turn then. */
+  #onLookedAt: ((stack: string | null) => void) | undefined;
 
   constructor(deps: PoolSlotDeps) {
     this.#deps = deps;
@@ -72,6 +76,8 @@ export class PoolSlot {
       onReport: (report) => this.#onReport(report),
       onExited: (reason) => {
         this.#alarm?.cancel();
+        // It was over its time before it ended in some other way.
+        this.#onLookedAt?.(null);
         this.#loseLent(reason);
         cells.vacate(slot);
         send({ type: "EXITED", id, reason });
@@ -92,11 +98,40 @@ export class PoolSlot {
     try {
       given.send(this.#thread, turn, !isEvaluated);
     } catch (error) {
-      this.#cut(toPlainError(error), false);
+      this.#cut(toPlainError(error));
       return true;
     }
     if (isEvaluated) given.onBegun?.();
     return true;
+  }
+
+  get slot(): number {
+    return this.#deps.slot;
+  }
+
+  /**
+   * The connection thread gave it this turn. That it has begun the thread says itself; main may read that late, so it
+   * looks twice.
+   */
+  expect(turn: number): void {
+    const { timers } = this.#deps;
+    const isStill = (): boolean => this.#lent?.turn !== turn && this.#isLentTurn(turn);
+    timers.set(BEGIN_MS, () => isStill() && timers.set(READ_MS, () => isStill() && this.#endUnbegun(turn)), {
+      unref: true,
+    });
+  }
+
+  #isLentTurn(turn: number): boolean {
+    const status = this.#deps.cells.read(this.#deps.slot);
+    return status.state === "connection" && status.turn === turn;
+  }
+
+  #endUnbegun(turn: number): void {
+    const { id, send, isDebugged } = this.#deps;
+    if (isDebugged()) return this.expect(turn);
+    this.#current = { turn, key: null, subject: null };
+    send({ type: "LENT", id });
+    this.#overrun({ phase: "waiting", forMs: BEGIN_MS, budgetMs: BEGIN_MS });
   }
 
   /** Lets the thread end, if it is free. */
@@ -110,6 +145,7 @@ export class PoolSlot {
   terminate(): void {
     const { cells, slot } = this.#deps;
     this.#alarm?.cancel();
+    this.#onLookedAt = undefined;
     this.#loseLent(toPlainError(new HoldfastError("ISOLATE_THREAD_LOST", "Its thread was ended.")));
     cells.condemn(slot);
     this.#thread.terminate();
@@ -119,7 +155,7 @@ export class PoolSlot {
     if (this.#current?.key !== key) return;
     const { turn } = this.#current;
     this.#thread.send({ type: "ABORT", reason }, turn);
-    const onGraceOver = (): void => (this.#current?.turn === turn ? this.#cut(reason, false) : undefined);
+    const onGraceOver = (): void => (this.#current?.turn === turn ? this.#cut(reason) : undefined);
     this.#deps.timers.set(ABORT_GRACE_MS, onGraceOver, { unref: true });
   }
 
@@ -130,30 +166,51 @@ export class PoolSlot {
   }
 
   /** Looks at the thread's own clock, since time counts from when its code began. */
-  #watch(budgetMs: number, inMs = Math.min(budgetMs, LOAD_MS)): void {
+  #watch(budgetMs: number, inMs = Math.min(budgetMs, BEGIN_MS)): void {
     const { cells, slot, clock, timers, isDebugged } = this.#deps;
     this.#alarm?.cancel();
     this.#alarm = timers.set(Math.max(MIN_CHECK_MS, inMs), () => {
       if (this.#current === undefined) return;
       const { phase, forMs } = cells.readPhase(slot, clock.monotonicMs());
-      const limitMs = phase === "running" ? budgetMs : LOAD_MS;
+      const limitMs = phase === "running" ? budgetMs : phase === "loading" ? LOAD_MS : BEGIN_MS;
       // Code may begin at any moment, and its time is shorter than what is left to begin.
       if (forMs < limitMs) return this.#watch(budgetMs, Math.min(budgetMs, limitMs - forMs));
       if (isDebugged()) return this.#watch(budgetMs, LOAD_MS);
-      const overrun = { phase, forMs, budgetMs };
-      // Of a turn of the connection thread's, that names the steps that were running.
-      const isLent = this.#current.key === null;
-      const reason = isLent ? overrunReason(overrun) : toPlainError(overrunError(this.#current.subject, overrun));
-      this.#cut(reason, true);
+      this.#overrun({ phase, forMs, budgetMs });
     });
   }
 
+  /** Its time is over: no turn any more, then a look at what it does, then its end. */
+  #overrun(overrun: Overrun): void {
+    const { cells, slot, clock } = this.#deps;
+    const current = this.#current;
+    if (current === undefined || !cells.doom(slot, current.turn)) return;
+    // A thread that begins now sees that it is doomed, and does not run the code.
+    const isBegun = overrun.phase !== "waiting" || cells.readPhase(slot, clock.monotonicMs()).phase !== "waiting";
+    this.#onLookedAt = (stack) => {
+      this.#onLookedAt = undefined;
+      if (!isBegun) return this.#end(current, toPlainError(overrunError(current.subject, overrun, stack)), "not-begun");
+      // Of a turn of the connection thread's, that names the steps that were running.
+      const isLent = current.key === null;
+      const reason = isLent
+        ? overrunReason(overrun, stack)
+        : toPlainError(overrunError(current.subject, overrun, stack));
+      this.#end(current, reason, "overrun");
+    };
+    void this.#thread.readStack().then((stack) => this.#onLookedAt?.(stack));
+  }
+
   /** Unless the turn has ended this very moment. */
-  #cut(reason: PlainError, isOverrun: boolean): void {
-    const { cells, slot, id, send } = this.#deps;
+  #cut(reason: PlainError): void {
+    const { cells, slot } = this.#deps;
     if (this.#current === undefined || !cells.doom(slot, this.#current.turn)) return;
-    if (this.#current.key === null) this.#loseLent(reason, this.#current.turn);
-    send({ type: "CUT", id, reason, isOverrun });
+    this.#end(this.#current, reason, "unwanted");
+  }
+
+  #end({ key, turn }: CurrentTurn, reason: PlainError, why: CutCause): void {
+    const { id, send } = this.#deps;
+    if (key === null) this.#loseLent(reason, turn);
+    send({ type: "CUT", id, reason, why });
   }
 
   #onReport(report: PoolReport): void {
@@ -184,7 +241,7 @@ export class PoolSlot {
       case "REFUSED":
         log("error", `A pool thread refused a message: ${report.error.message}`, { code: report.error.code });
         // Nothing else will answer this turn.
-        return report.turn !== 0 && this.#current?.turn === report.turn ? this.#cut(report.error, false) : undefined;
+        return report.turn !== 0 && this.#current?.turn === report.turn ? this.#cut(report.error) : undefined;
       case "CRASHING":
         return;
       default:

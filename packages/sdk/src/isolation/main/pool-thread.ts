@@ -17,6 +17,7 @@ import {
 import { nodeModule } from "../../runtime.ts";
 import { ISOLATION_VERSION, type PoolCommand, type PoolReport, readReport } from "../shared/isolation-messages.ts";
 import type { SpawnedThread } from "./spawn-pool-thread.ts";
+import { readThreadStack } from "./thread-stacks.ts";
 
 type Unaddressed<Message> = Message extends unknown ? Omit<Message, "version" | "turn"> : never;
 
@@ -34,6 +35,12 @@ export interface PoolThreadDeps {
 /** How long a thread may take to start, and to end. One in native code does not end before that has returned. */
 const START_MS = 30_000;
 const END_MS = 500;
+/** A thread that was asked something by the inspector in this very moment can miss that it is terminated. */
+const TERMINATE_AGAIN_MS = 100;
+/** How long a thread may take to say what it does. In native code it does not. */
+const LOOK_MS = 500;
+/** Between its answer and its end, since the answer is sent while it is still being asked. */
+const AFTER_LOOK_MS = 20;
 
 type Crash = Extract<PoolReport, { type: "CRASHING" }>;
 
@@ -90,9 +97,25 @@ export class PoolThread {
   terminate(): void {
     if (this.#isGone) return;
     this.#isTerminated = true;
-    void this.#thread?.worker.terminate();
     this.#alarm?.cancel();
-    this.#alarm = this.#deps.timers.set(END_MS, () => this.#notEnding(), { unref: true });
+    this.#terminateFor(END_MS);
+  }
+
+  #terminateFor(leftMs: number): void {
+    if (leftMs <= 0) return this.#notEnding();
+    void this.#thread?.worker.terminate();
+    const again = (): void => this.#terminateFor(leftMs - TERMINATE_AGAIN_MS);
+    this.#alarm = this.#deps.timers.set(TERMINATE_AGAIN_MS, again, { unref: true });
+  }
+
+  /** What its code is doing: "" = nothing, null = unknown. */
+  async readStack(): Promise<string | null> {
+    const { threadId } = this.#thread?.worker ?? {};
+    if (threadId === undefined || this.#isGone) return null;
+    const { timers } = this.#deps;
+    const stack = await readThreadStack(threadId, LOOK_MS, timers);
+    await new Promise<void>((resolve) => timers.set(AFTER_LOOK_MS, resolve));
+    return stack;
   }
 
   #receive(posted: unknown): void {

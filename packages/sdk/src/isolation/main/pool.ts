@@ -103,6 +103,11 @@ export class IsolationPool {
     this.#send({ type: "WANT", count });
   }
 
+  /** The connection thread gave the thread of this slot a turn: it has to begin with it. */
+  expect(slot: number, turn: number): void {
+    for (const made of this.#slots.values()) if (made.slot === slot) made.expect(turn);
+  }
+
   /** Gives every thread, now and later, a port of which `onPort` gets the other end: for the connection thread. */
   connectPorts(onPort: (slot: number, port: MessagePort) => void): void {
     this.#onPort = onPort;

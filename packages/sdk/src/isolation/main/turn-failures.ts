@@ -6,8 +6,10 @@ import type { TurnSubject } from "../shared/isolation-messages.ts";
 import { named } from "../shared/subject-text.ts";
 import type { TurnPhase } from "../shared/thread-cells.ts";
 
-/** How long a module may take to be evaluated in a thread, and a thread to begin a turn. */
+/** How long a module may take to be evaluated in a thread. */
 export const LOAD_MS = 30_000;
+/** How long a thread may take to begin its turn: it is free, so only code of an earlier turn can be in the way. */
+export const BEGIN_MS = 5_000;
 
 export interface Overrun {
   readonly phase: TurnPhase;
@@ -15,36 +17,46 @@ export interface Overrun {
   readonly budgetMs: number;
 }
 
-/** Why a turn was ended whose time is over, without its name. */
-export function overrunReason({ phase, forMs, budgetMs }: Overrun): PlainError & { readonly code: ErrorCode } {
+/** Why a turn was ended whose time is over, without its name. The stack is what it did then, "" = nothing: it waited. */
+export function overrunReason(overrun: Overrun, stack: string | null): CodedReason {
+  const { code, message } = reasonOf(overrun, stack);
+  return { ...plainError(code, message), code, ...(stack ? { stack: `${code}: ${message}\n${stack}` } : {}) };
+}
+
+type CodedReason = PlainError & { readonly code: ErrorCode };
+
+function reasonOf({ phase, forMs, budgetMs }: Overrun, stack: string | null): { code: ErrorCode; message: string } {
+  const where = whereOf(stack);
   switch (phase) {
-    case "running":
-      return reasonOf(
-        "ISOLATE_BUDGET",
-        `it ran for ${forMs} ms and its budget is ${budgetMs} ms; its thread was ended.`,
-      );
-    case "loading":
-      return reasonOf(
-        "ISOLATE_MODULE_INVALID",
-        `evaluating the module of its code took longer than ${LOAD_MS} ms; the thread was ended.`,
-      );
-    case "waiting":
-      return reasonOf(
-        "ISOLATE_THREAD_LOST",
-        `its thread did not begin it within ${LOAD_MS} ms, because code that an earlier turn left behind keeps the thread busy; it was ended.`,
-      );
+    case "running": {
+      const message = `it ran for ${forMs} ms and its budget is ${budgetMs} ms; its thread was ended${where}.`;
+      return { code: "ISOLATE_BUDGET", message };
+    }
+    case "loading": {
+      const message = `evaluating the module of its code took longer than ${LOAD_MS} ms; the thread was ended${where}.`;
+      return { code: "ISOLATE_MODULE_INVALID", message };
+    }
+    case "waiting": {
+      const message = `its thread did not begin it within ${BEGIN_MS} ms, because code that an earlier turn left behind keeps the thread busy; it was ended${where}.`;
+      return { code: "ISOLATE_THREAD_LOST", message };
+    }
   }
 }
 
-const reasonOf = (code: ErrorCode, message: string): PlainError & { readonly code: ErrorCode } => ({
-  ...plainError(code, message),
-  code,
-});
+/** The innermost place that is not built in. */
+function whereOf(stack: string | null): string {
+  if (stack === null) return "";
+  if (stack === "") return ", while it waited";
+  const frame = stack.split("\n").find((line) => !line.endsWith("(native)") && !line.endsWith("at native"));
+  return frame === undefined ? "" : `, ${frame.trim()}`;
+}
 
 /** The error of such a turn. */
-export function overrunError(subject: TurnSubject | null, overrun: Overrun): HoldfastError {
-  const { code, message } = overrunReason(overrun);
-  return new HoldfastError(code, named(subject, message));
+export function overrunError(subject: TurnSubject | null, overrun: Overrun, stack: string | null): HoldfastError {
+  const { code, message } = overrunReason(overrun, stack);
+  const error = new HoldfastError(code, named(subject, message));
+  error.stack = `${error.name}: ${error.message}${stack ? `\n${stack}` : ""}`;
+  return error;
 }
 
 const FALLBACKS: Readonly<Record<FailCause, readonly [ErrorCode, string]>> = {

@@ -22,6 +22,7 @@ import {
 } from "../shared/isolation-messages.ts";
 import { type ThreadCells, threadCells } from "../shared/thread-cells.ts";
 import { type Code, type CodeFinder, createCodeFinder, importOrRequire } from "./code-finder.ts";
+import { lastStack } from "./last-stack.ts";
 import { captureOutput } from "./output.ts";
 import type { ImportModule } from "./tsx-loader.ts";
 
@@ -96,7 +97,8 @@ class PoolThreadRunner {
 
   start(): void {
     const { slot, port } = this.#init;
-    const shown: PoolThreadGlobal = { currentExecution, refuseConnect: () => this.#finder.refuseConnect() };
+    const refuseConnect = (): never => this.#finder.refuseConnect();
+    const shown: PoolThreadGlobal = { currentExecution, lastStack, refuseConnect };
     Object.defineProperty(globalThis, POOL_THREAD_KEY, { value: shown });
     publishCurrentExecution();
     provideStepSignal(currentSignal);
@@ -188,7 +190,7 @@ class PoolThreadRunner {
     this.#cells.setPhase(this.#init.slot, phase, this.#clock.monotonicMs());
   }
 
-  async #runBody({ code, subject, input, announces }: BodyCommand, signal: () => AbortSignal): Promise<Answer> {
+  async #runBody({ turn, code, subject, input, announces }: BodyCommand, signal: () => AbortSignal): Promise<Answer> {
     const clock = this.#clock;
     let begun: { readonly startedMs: number; readonly fromMs: number } | undefined;
     const timing = (): TurnTiming | null =>
@@ -197,12 +199,14 @@ class PoolThreadRunner {
       let body: Code | undefined = this.#finder.known(code);
       if (body === undefined) {
         this.#setPhase("loading");
+        this.#checkTurn(turn);
         body = await this.#finder.find(code);
       }
       const call = body;
       const args = deserialize(input) as unknown[];
       begun = { startedMs: clock.nowMs(), fromMs: clock.monotonicMs() };
       this.#setPhase("running");
+      this.#checkTurn(turn);
       if (announces) this.#send({ type: "BEGUN" });
       const value = await runAs(executionOf(subject), signal, () => call(...args));
       const json = encodeResult(value, `step "${subject.step?.id ?? subject.functionSlug}"`);
@@ -210,6 +214,12 @@ class PoolThreadRunner {
     } catch (raw) {
       return { type: "FAILED", thrown: readThrown(raw), timing: timing() };
     }
+  }
+
+  /** Main ends a turn that was not begun and gives it to another thread: said to begin first, then looked at. */
+  #checkTurn(turn: number): void {
+    const status = this.#cells.read(this.#init.slot);
+    if (status.state !== "main" || status.turn !== turn) throw new Error("The turn is over.");
   }
 
   async #load({ codes }: Extract<PoolCommand, { type: "LOAD" }>): Promise<Answer> {
