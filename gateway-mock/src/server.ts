@@ -28,6 +28,7 @@ import { statusOf } from "./http/errors.ts";
 import { closeServer, listen } from "./http/listen.ts";
 import type { HttpParts } from "./http/parts.ts";
 import { LogReader } from "./live/log-reader.ts";
+import { DELAY_RESOLUTION_MS, readProcess } from "./metrics/process-reading.ts";
 import { openStore } from "./open-store.ts";
 import { createCaller } from "./outgoing/caller.ts";
 import { retentionPolicy } from "./retention-policy.ts";
@@ -69,8 +70,6 @@ const SYSTEM = { clock: systemClock, timers: systemTimers };
 
 /** The library would end connections whose refused body takes longer than half a second; `endEndlessBodies` decides. */
 const LISTENER = { autoCleanupIncoming: false } as const;
-/** How often the event loop's delay is sampled; Node counts the interval itself into each sample. */
-const DELAY_RESOLUTION_MS = 10;
 
 /**
  * Starts a gateway.
@@ -144,8 +143,9 @@ async function start(config: GatewayConfig, { timers, storeFor }: GatewayPorts, 
     gatewayId,
     newId,
     isDraining: () => core.isDraining,
+    framesReceived: () => sessions.framesReceived,
     process: () => ({
-      ...processStatus(delay, sessions.size),
+      ...readProcess(delay, sessions.size),
       pendingSockets: sockets.pending(),
       watchers: live.watchers,
       http: connections.status(),
@@ -232,23 +232,6 @@ function checkSkip(ms: number): number {
     "OPTION_INVALID",
     `Time can be advanced by 0 to ${MAX_DURATION_MS} milliseconds, not by ${ms}.`,
   );
-}
-
-function processStatus(delay: ReturnType<typeof monitorEventLoopDelay>, sockets: number): Record<string, unknown> {
-  const ms = (nanos: number): number =>
-    Number.isFinite(nanos) ? Math.max(0, Math.round(nanos / 1e4 - DELAY_RESOLUTION_MS * 100) / 100) : 0;
-  return {
-    pid: process.pid,
-    uptimeMs: Math.round(process.uptime() * 1000),
-    rssBytes: process.memoryUsage.rss(),
-    sockets,
-    eventLoopDelayMs: {
-      mean: ms(delay.mean),
-      p50: ms(delay.percentile(50)),
-      p99: ms(delay.percentile(99)),
-      max: ms(delay.max),
-    },
-  };
 }
 
 /** While the database answers everything is given its time; when it does not there is no use in that. */

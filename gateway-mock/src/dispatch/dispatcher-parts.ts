@@ -10,6 +10,7 @@ import { DatabaseTime } from "./database-time.ts";
 import type { DispatcherEffect, Emit } from "./dispatcher-effects.ts";
 import { EventIntake } from "./events/event-intake.ts";
 import { Starter } from "./events/starter.ts";
+import { FunctionCounts } from "./function-counts.ts";
 import { type DispatcherCounters, type DispatcherOptions, newCounters } from "./ports.ts";
 import { EarlierEvents } from "./queue/earlier-events.ts";
 import { FailedAttempts } from "./queue/failed-attempts.ts";
@@ -41,6 +42,7 @@ const MAX_SILENT_BEATS = 2;
 
 export interface DispatcherParts {
   readonly counters: DispatcherCounters;
+  readonly functionCounts: FunctionCounts;
   readonly proofs: LeaseProofs;
   readonly time: DatabaseTime;
   readonly runs: RunCache;
@@ -79,7 +81,8 @@ export function createDispatcherParts(options: DispatcherOptions, emit: Emit<Dis
   const counters = newCounters();
   const proofs = new LeaseProofs();
   const time = new DatabaseTime(clock);
-  const runs = new RunCache(store, time);
+  const functionCounts = new FunctionCounts();
+  const runs = new RunCache(store, time, functionCounts);
   const expressions = new Expressions(log);
   const newId = createUlidFactory(clock, random);
   const functions = new Functions({ store, log, expressions, random, newId, nowMs: () => time.nowMs(), emit });
@@ -117,6 +120,7 @@ export function createDispatcherParts(options: DispatcherOptions, emit: Emit<Dis
   const replies = new WorkerReplies(options, parts);
   return {
     ...parts,
+    functionCounts,
     waitNotifier: waitNotifier,
     earlierEvents,
     fetches,

@@ -13,6 +13,7 @@ import { createDispatcherParts, type DispatcherParts } from "./dispatcher-parts.
 import type { AttachedWorker, DispatcherFrame, DispatcherStatus } from "./dispatcher-types.ts";
 import type { RawEvent } from "./events/event-checks.ts";
 import type { SendOptions } from "./events/event-intake.ts";
+import type { FunctionCount } from "./function-counts.ts";
 import type { DispatcherOptions } from "./ports.ts";
 import { applyWake } from "./queue/apply-wake.ts";
 import type { HttpReports } from "./queue/http-reports.ts";
@@ -181,6 +182,11 @@ export class Dispatcher {
       inFlight: this.#parts.dispatches.size,
       runsInMemory: this.#parts.runs.size,
     };
+  }
+
+  /** What this gateway has stored since its start, by function. */
+  functionCounts(): ReadonlyMap<string, FunctionCount> {
+    return this.#parts.functionCounts.read();
   }
 
   /** It is `nowMs` now, whatever it was a moment ago: what is due by then is looked for at once. */

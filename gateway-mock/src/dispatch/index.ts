@@ -5,6 +5,7 @@ export { Dispatcher } from "./dispatcher.ts";
 export type { AttachedWorker } from "./dispatcher-types.ts";
 export { INTERNAL_FIELD, type RawEvent } from "./events/event-checks.ts";
 export type { IdSeed } from "./events/event-intake.ts";
+export type { FunctionCount } from "./function-counts.ts";
 export {
   type CallOutcome,
   type CallTrouble,

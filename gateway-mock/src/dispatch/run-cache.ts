@@ -7,6 +7,7 @@ import type { CommitOutcome, LogRow, Store, StoredRun, Transition } from "@holdf
 
 import type { DatabaseTime } from "./database-time.ts";
 
+import { FunctionCounts } from "./function-counts.ts";
 import { RunReads } from "./run-reads.ts";
 
 interface CachedRun {
@@ -49,14 +50,16 @@ export interface AddedRows extends Pick<Transition, "fence" | "log"> {
 export class RunCache {
   readonly #store: Store;
   readonly #time: DatabaseTime;
+  readonly #counts: FunctionCounts;
   readonly #reads: RunReads;
   readonly #runs = new Map<string, CachedRun>();
   #mark = 0;
 
-  /** `time` gets the times that the store gives for its commits. */
-  constructor(store: Store, time: DatabaseTime) {
+  /** `time` gets the times that the store gives for its commits, `counts` what they have stored. */
+  constructor(store: Store, time: DatabaseTime, counts: FunctionCounts = new FunctionCounts()) {
     this.#store = store;
     this.#time = time;
+    this.#counts = counts;
     this.#reads = new RunReads(store, () => this.#mark);
   }
 
@@ -216,7 +219,11 @@ export class RunCache {
     const { inserted, version, atMs, seq } = outcome;
     this.#time.observe(atMs);
     state.seq = Math.max(state.seq, seq ?? 0);
-    for (const [index, row] of log.entries()) if (inserted[index]) applyRow(state, row, atMs);
+    for (const [index, row] of log.entries()) {
+      if (!inserted[index]) continue;
+      applyRow(state, row, atMs);
+      this.#counts.stored(state, row.kind, atMs);
+    }
     // A higher one is of decisions that this state does not have.
     if (version === state.version + 1) state.version = version;
   }

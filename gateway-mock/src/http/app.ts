@@ -9,6 +9,7 @@ import { allowPages, checkCallers, failureBody, guard } from "./guard.ts";
 import { openApiApi } from "./openapi-api.ts";
 import type { HttpParts } from "./parts.ts";
 import { pausesApi } from "./pauses-api.ts";
+import { prometheusApi } from "./prometheus-api.ts";
 import { repairApi } from "./repair-api.ts";
 import { runStateApi } from "./run-state-api.ts";
 import { runsApi } from "./runs-api.ts";
@@ -43,6 +44,7 @@ export function httpApp(parts: HttpParts, routes: readonly DirectRoute[] = direc
   functionsApi(app, parts);
   pausesApi(app, parts);
   statusApi(app, parts);
+  prometheusApi(app, parts);
   if (parts.skipTime) testingApi(app, parts.skipTime);
   openApiApi(app, parts.version);
   app.notFound((c) => errorResponse(c, notFound(`No route for ${c.req.method} ${c.req.path}.`)));

@@ -2,8 +2,8 @@
 import type { Clock, Log, Timers } from "@holdfast/core";
 import type { Store } from "@holdfast/store";
 import type { Dispatcher } from "../dispatch/index.ts";
-
 import type { LogReader } from "../live/log-reader.ts";
+import type { ProcessReading } from "../metrics/process-reading.ts";
 import type { CallerRules } from "./callers.ts";
 import type { Keys } from "./keys.ts";
 
@@ -24,7 +24,9 @@ export interface HttpParts {
   /** True once the gateway goes down: workers are sent elsewhere. */
   readonly isDraining: () => boolean;
   /** What `/v1/metrics` shows beside the engine's and the store's counters. */
-  readonly process: () => Readonly<Record<string, unknown>>;
+  readonly process: () => ProcessReading;
+  /** Frames that workers have sent since the start, by kind. */
+  readonly framesReceived: () => ReadonlyMap<string, number>;
   /** Only with virtual time. */
   readonly skipTime?: (ms: number) => Promise<void>;
 }

@@ -3,6 +3,7 @@ import { messageOf } from "@holdfast/core";
 import type { Hono } from "hono";
 import Type from "typebox";
 import { describe } from "./openapi/describe-route.ts";
+import { orNull } from "./openapi/schemas.ts";
 import type { HttpParts } from "./parts.ts";
 
 const ReadySchema = Type.Object({ ready: Type.Boolean(), reason: Type.Optional(Type.String()) }, { title: "Ready" });
@@ -63,7 +64,12 @@ export function statusApi(app: Hono, parts: HttpParts): void {
         store: CountersSchema,
         database: DatabaseSchema,
         queue: Type.Union([
-          Type.Object({ due: Type.Number(), leased: Type.Number(), later: Type.Number() }),
+          Type.Object({
+            due: Type.Number(),
+            leased: Type.Number(),
+            later: Type.Number(),
+            oldestDueMs: orNull(Type.Number()),
+          }),
           Type.Null(),
         ]),
         process: CountersSchema,

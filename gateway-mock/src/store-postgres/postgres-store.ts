@@ -139,6 +139,8 @@ export function openPostgresStore(options: PostgresStoreOptions): Store {
       batchRetries: writer.stats.retries,
       queued: writer.waiting,
       commitMs: Math.round(writer.stats.busyMs),
+      commitSeconds: writer.stats.histograms.seconds.read(),
+      commitUnits: writer.stats.histograms.units.read(),
     }),
     health: () => database.availability.health(),
     async close(timeoutMs = 5000) {

@@ -185,10 +185,12 @@ export function queueDepthOf({
 }
 
 async function countJobs(query: Query): Promise<QueueDepth> {
-  const [row] = await query<{ due: number; leased: number; later: number }>(
+  const [row] = await query<QueueDepth>(
     `SELECT count(*) FILTER (WHERE available_at <= now())::float8 AS due,
 count(*) FILTER (WHERE available_at > now() AND leased_by IS NOT NULL)::float8 AS leased,
-count(*) FILTER (WHERE available_at > now() AND leased_by IS NULL)::float8 AS later FROM holdfast.queue`,
+count(*) FILTER (WHERE available_at > now() AND leased_by IS NULL)::float8 AS later,
+extract(epoch FROM now() - min(available_at) FILTER (WHERE available_at <= now()))::float8 * 1000 AS "oldestDueMs"
+FROM holdfast.queue`,
   );
-  return { due: row?.due ?? 0, leased: row?.leased ?? 0, later: row?.later ?? 0 };
+  return row ?? { due: 0, leased: 0, later: 0, oldestDueMs: null };
 }

@@ -4,7 +4,7 @@
  */
 import type { Duplex } from "node:stream";
 import type { Clock, Log, Timers } from "@holdfast/core";
-import type { WorkerConnect } from "@holdfast/protocol";
+import type { WorkerConnect, WorkerFrame } from "@holdfast/protocol";
 import type { AppRecord } from "@holdfast/store";
 import type { WebSocket } from "ws";
 import type { AttachedWorker, WorkerSession } from "../dispatch/index.ts";
@@ -53,4 +53,6 @@ export interface SessionParts {
   /** `log` is that of the session. */
   onStatus(info: SessionInfo, status: ConnectionStatus, log: Log): Promise<void>;
   onAccepted(): void;
+  /** Counts a frame that a worker has sent. */
+  onFrame(kind: WorkerFrame["kind"] | "UNKNOWN"): void;
 }

@@ -96,6 +96,7 @@ export class Session {
     const atMs = this.#parts.clock.monotonicMs();
     try {
       const frame = decodeWorkerFrame(data, { lend: "all" });
+      this.#parts.onFrame(frame.kind);
       if (this.#worker) this.#worker.seenMs = atMs;
       if (!this.#parts.settings.strict && delivers(this.#driver.state, frame)) this.#deliver(frame);
       else this.#driver.send({ type: "frame", frame });

@@ -3,7 +3,7 @@ import { LogLimit } from "./log-limit.ts";
 import { LOG_LIMITS, Session } from "./session.ts";
 import type { SessionParts, SessionSocket, SessionStream } from "./session-parts.ts";
 
-type SessionsParts = Omit<SessionParts, "pendingLog" | "onAccepted">;
+type SessionsParts = Omit<SessionParts, "pendingLog" | "onAccepted" | "onFrame">;
 
 /** Of all that are not accepted yet together: more, so that the reasons of honest ones are seen. */
 const PENDING_LOG = { burst: 50, everyMs: 500 } as const;
@@ -14,6 +14,7 @@ export class Sessions {
   /** Who is not accepted yet has no name: all of them share one allowance. */
   readonly #pendingLog: LogLimit;
   readonly #open = new Set<Session>();
+  readonly #framesReceived = new Map<string, number>();
   #draining = false;
   #onEmpty: (() => void) | null = null;
 
@@ -30,9 +31,19 @@ export class Sessions {
     return this.#open.size;
   }
 
+  /** Frames that workers have sent since the start, by kind. */
+  get framesReceived(): ReadonlyMap<string, number> {
+    return this.#framesReceived;
+  }
+
   /** Takes a socket whose upgrade is done; `onAccepted` once its worker is known and taken. */
   accept(socket: SessionSocket, stream: SessionStream, onAccepted: () => void = () => {}): Session {
-    const session = new Session(socket, stream, { ...this.#parts, pendingLog: this.#pendingLog.log, onAccepted });
+    const session = new Session(socket, stream, {
+      ...this.#parts,
+      pendingLog: this.#pendingLog.log,
+      onAccepted,
+      onFrame: this.#countFrame,
+    });
     this.#open.add(session);
     socket.on("close", () => {
       this.#open.delete(session);
@@ -55,6 +66,10 @@ export class Sessions {
       };
     });
   }
+
+  readonly #countFrame = (kind: string): void => {
+    this.#framesReceived.set(kind, (this.#framesReceived.get(kind) ?? 0) + 1);
+  };
 
   close(): void {
     this.#draining = true;

@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { createServer, type RequestListener } from "node:http";
 import { type AddressInfo, connect } from "node:net";
+import { monitorEventLoopDelay } from "node:perf_hooks";
 import { createUlidFactory } from "@holdfast/core";
 import { createMemoryDatabase } from "@holdfast/store";
 import { fakeClock } from "@holdfast/testing";
@@ -13,6 +14,7 @@ import { directListener } from "../../src/http/direct-listener.ts";
 import { directRoutes } from "../../src/http/direct-routes.ts";
 import type { HttpParts } from "../../src/http/parts.ts";
 import { LogReader } from "../../src/live/log-reader.ts";
+import { readProcess } from "../../src/metrics/process-reading.ts";
 
 /** A gateway without sockets, whose ids and times are the same each time it is made. */
 export interface Listening {
@@ -55,7 +57,8 @@ export async function listening(front: "direct" | "router", options: GatewayOpti
     version: "0",
     gatewayId: core.id,
     isDraining: () => core.isDraining,
-    process: () => ({}),
+    framesReceived: () => new Map(),
+    process: () => readProcess(monitorEventLoopDelay(), 0),
   };
   const routes = directRoutes(parts);
   const router = getRequestListener(httpApp(parts, routes).fetch, { autoCleanupIncoming: false });

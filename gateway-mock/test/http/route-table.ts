@@ -1,4 +1,5 @@
 import { request } from "node:http";
+import { monitorEventLoopDelay } from "node:perf_hooks";
 import { systemClock, systemRandom, systemTimers } from "@holdfast/core";
 import { createMemoryDatabase, type Store } from "@holdfast/store";
 import type { Hono } from "hono";
@@ -7,6 +8,7 @@ import type { GatewayOptions } from "../../src/config/gateway-options.ts";
 import { type CorePorts, createCore } from "../../src/gateway-core.ts";
 import { httpApp } from "../../src/http/app.ts";
 import { LogReader } from "../../src/live/log-reader.ts";
+import { readProcess } from "../../src/metrics/process-reading.ts";
 
 export interface Route {
   readonly name: string;
@@ -38,7 +40,8 @@ export function routeTable(
     version: "0",
     gatewayId: id,
     isDraining: () => false,
-    process: () => ({}),
+    framesReceived: () => new Map(),
+    process: () => readProcess(monitorEventLoopDelay(), 0),
     skipTime: async () => {},
   });
   plant?.(app);

@@ -25,6 +25,7 @@ export {
   plainError,
   toPlainError,
 } from "./errors.ts";
+export { Histogram, type HistogramCounts } from "./histogram.ts";
 export { createUlidFactory, isUlid, type UlidFactory, ulidFromSeed, ulidTimeMs } from "./ids.ts";
 export { LOG_LEVELS, type Log, type LoggerLike, type LogLevel, type LogRecord } from "./log-record.ts";
 export { consoleLines, LOG_LEVEL_CHOICES, type LogLevelChoice, logFor, logTo, silentLog } from "./logger.ts";

@@ -58,6 +58,7 @@ export type {
   RunFilter,
   RunPage,
   StoreReads,
+  StoreStats,
 } from "./port/reads.ts";
 export type {
   AppRecord,
@@ -119,6 +120,7 @@ export {
 } from "./port/work.ts";
 export { type CheckedStore, checkInvariants, type InvariantReport } from "./rules/check-invariants.ts";
 export { checkTransition } from "./rules/check-transition.ts";
+export { type CommitHistograms, commitHistograms } from "./rules/commit-histograms.ts";
 export { DEFAULT_ENVIRONMENT, environmentOf, plainName, qualify } from "./rules/environment.ts";
 export { expectRows } from "./rules/expected-rows.ts";
 export { factKeyOf } from "./rules/fact-key.ts";

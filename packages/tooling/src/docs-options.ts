@@ -1,6 +1,6 @@
 /**
- * Writes the tables of options in the READMEs of the SDK and the gateway, between `<!-- options NAME -->` and
- * `<!-- /options -->`, from the tables that the options are read by; with `--check` it only reports whether they are current.
+ * Writes the tables of options in the READMEs of the SDK and the gateway, and that of metrics, between
+ * `<!-- options NAME -->` and `<!-- /options -->`, from the tables that the product itself reads; with `--check` it only reports whether they are current.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import type { CommandSpec } from "../../../gateway-mock/src/cli/command-spec.ts";
@@ -9,6 +9,7 @@ import { EXIT_TEXTS } from "../../../gateway-mock/src/cli/exit-codes.ts";
 import { COMMAND_OPTIONS } from "../../../gateway-mock/src/config/command-options.ts";
 import type { OptionRow } from "../../../gateway-mock/src/config/option-kinds.ts";
 import { GATEWAY_OPTIONS } from "../../../gateway-mock/src/config/option-table.ts";
+import { METRICS, type MetricRow } from "../../../gateway-mock/src/metrics/metric-table.ts";
 import { CLIENT_OPTIONS } from "../../sdk/src/app/client-option-table.ts";
 import { CONNECT_GROUPS, CONNECT_OPTIONS } from "../../sdk/src/connection/main/connect-option-table.ts";
 
@@ -36,6 +37,7 @@ const pages: readonly { readonly path: string; readonly tables: Readonly<Record<
       "exit codes": exitCodesTable(),
     },
   },
+  { path: "docs/metrics.md", tables: { metrics: metricsTable(METRICS) } },
 ];
 
 /** The gateway's options; those of the command line alone have no name for programs that counts. */
@@ -55,6 +57,13 @@ function commandsTable(specs: readonly CommandSpec[]): string {
     return example === undefined ? [] : [`| \`${call}\` | ${summary} | \`${example.line.replaceAll("|", "\\|")}\` |`];
   });
   return ["| command | does | for example |", "|---|---|---|", ...lines].join("\n");
+}
+
+function metricsTable(rows: readonly MetricRow[]): string {
+  const lines = rows.map(({ name, kind, labels = [], help }) => {
+    return `| \`${name}\` | ${kind} | ${labels.map((label) => `\`${label}\``).join(", ")} | ${help} |`;
+  });
+  return ["| metric | kind | labels | |", "|---|---|---|---|", ...lines].join("\n");
 }
 
 function exitCodesTable(): string {

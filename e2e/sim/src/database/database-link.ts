@@ -1,5 +1,6 @@
 /** A gateway's way to the simulated database: delays, refusals, and commits whose fate stays unknown to the gateway. */
 import {
+  commitHistograms,
   notVirtual,
   type Store,
   StoreError,
@@ -45,7 +46,9 @@ export class DatabaseLink implements TableAccess {
 
   stats(): ReturnType<Store["stats"]> {
     const none = { transitions: 0, statements: 0, logRows: 0, staleWrites: 0, duplicateRows: 0, batchRetries: 0 };
-    return { ...none, batches: 0, optimisticBatches: 0, queued: this.#waiting.length, commitMs: 0 };
+    const { seconds, units } = commitHistograms();
+    const histograms = { commitSeconds: seconds.read(), commitUnits: units.read() };
+    return { ...none, ...histograms, batches: 0, optimisticBatches: 0, queued: this.#waiting.length, commitMs: 0 };
   }
 
   onWake(listener: (wake: Wake) => void): () => void {

@@ -3,7 +3,13 @@
  * writes.
  */
 import { type Deferred, HoldfastError } from "@holdfast/core";
-import { createOptimisticBackoff, type Unit, type UnitOutcome } from "@holdfast/store";
+import {
+  type CommitHistograms,
+  commitHistograms,
+  createOptimisticBackoff,
+  type Unit,
+  type UnitOutcome,
+} from "@holdfast/store";
 import type { Database } from "../connection/database.ts";
 import { storeFailed, troubleOf } from "../connection/pg-errors.ts";
 import { openWriterSession, type WriterSession } from "../connection/writer-session.ts";
@@ -33,6 +39,7 @@ export interface CommitStats {
   retries: number;
   /** Of batches that were committed, from their first statement to the answer. */
   busyMs: number;
+  readonly histograms: CommitHistograms;
 }
 
 export interface BatchRunner {
@@ -71,6 +78,7 @@ export function createBatchRunner(database: Database, writerId: string): BatchRu
     duplicateRows: 0,
     retries: 0,
     busyMs: 0,
+    histograms: commitHistograms(),
   };
   let session: WriterSession | null = null;
   let batchNumber = 0;
@@ -110,6 +118,8 @@ export function createBatchRunner(database: Database, writerId: string): BatchRu
         const outcomes = await commitBatch(on, { writerId, batch: batchNumber }, units, hooks);
         const tookMs = monotonicMs() - beganMs;
         stats.busyMs += tookMs;
+        stats.histograms.seconds.observe(tookMs / 1000);
+        stats.histograms.units.observe(units.length);
         availability.recordCommit(tookMs);
         availability.recordWrite();
         return settle(entries, outcomes, stats);

@@ -5,6 +5,7 @@
 import { deferred, HoldfastError, messageOf } from "@holdfast/core";
 import { notVirtual, StoreError } from "../port/errors.ts";
 import type { StoreStats } from "../port/reads.ts";
+import { commitHistograms } from "../rules/commit-histograms.ts";
 import type { Unit, UnitOutcome } from "../rules/plan.ts";
 import { takeBatch } from "../rules/take-batch.ts";
 import type { TableAccess } from "./store-on-tables.ts";
@@ -39,6 +40,7 @@ export class DirectAccess implements TableAccess {
   #tasks: (() => void)[] = [];
   #waiting: Waiting[] = [];
   #isClosed = false;
+  readonly #histograms = commitHistograms();
   readonly #stats = { batches: 0, transitions: 0, logRows: 0, staleWrites: 0, duplicateRows: 0 };
 
   constructor(tables: Tables, soon: Soon, around: Surroundings) {
@@ -70,7 +72,9 @@ export class DirectAccess implements TableAccess {
     const { batches, transitions, logRows, staleWrites, duplicateRows } = this.#stats;
     const none = { optimisticBatches: 0, statements: 0, batchRetries: 0, commitMs: 0 };
     const queued = this.#waiting.length;
-    return { ...none, batches, transitions, logRows, staleWrites, duplicateRows, queued };
+    const { seconds, units } = this.#histograms;
+    const histograms = { commitSeconds: seconds.read(), commitUnits: units.read() };
+    return { ...none, ...histograms, batches, transitions, logRows, staleWrites, duplicateRows, queued };
   }
 
   onWake(listener: Parameters<TableAccess["onWake"]>[0]): () => void {
@@ -130,6 +134,8 @@ export class DirectAccess implements TableAccess {
     const stats = this.#stats;
     stats.batches += 1;
     stats.transitions += outcomes.length;
+    this.#histograms.units.observe(outcomes.length);
+    this.#histograms.seconds.observe(0);
     for (const one of outcomes) {
       if (one?.type !== "transition") continue;
       if (!one.outcome.won) {

@@ -230,12 +230,15 @@ export class Queue {
   depth(): QueueDepth {
     const nowMs = this.#clock.nowMs();
     const depth = { due: 0, leased: 0, later: 0 };
+    let oldestDueMs: number | null = null;
     for (const { availableMs, leasedBy } of this.rows.values()) {
-      if (availableMs <= nowMs) depth.due += 1;
-      else if (leasedBy !== null) depth.leased += 1;
+      if (availableMs <= nowMs) {
+        depth.due += 1;
+        oldestDueMs = Math.max(oldestDueMs ?? 0, nowMs - availableMs);
+      } else if (leasedBy !== null) depth.leased += 1;
       else depth.later += 1;
     }
-    return depth;
+    return { ...depth, oldestDueMs };
   }
 
   #versionOf({ runId }: JobRow): string | null {

@@ -2,6 +2,7 @@
  * What people, dashboards and probes read of a store; nothing here decides anything. The HTTP API's lists and details
  * (gateway-mock/src/http) and the metrics are made from it.
  */
+import type { HistogramCounts } from "@holdfast/core";
 import type { StoredWait } from "./events.ts";
 import type { ListedConnection } from "./registry.ts";
 import type { PrunePreview, RetentionPolicy, RunHold, TableSize } from "./retention.ts";
@@ -87,6 +88,8 @@ export interface QueueDepth {
   readonly due: number;
   readonly leased: number;
   readonly later: number;
+  /** For how long the oldest due job has been due; null when none is. */
+  readonly oldestDueMs: number | null;
 }
 
 export interface StoreStats {
@@ -104,6 +107,9 @@ export interface StoreStats {
   readonly queued: number;
   /** How long group commits took together. */
   readonly commitMs: number;
+  /** Of each group commit: how many seconds it took, and how many units it had. */
+  readonly commitSeconds: HistogramCounts;
+  readonly commitUnits: HistogramCounts;
 }
 
 export interface DatabaseHealth {

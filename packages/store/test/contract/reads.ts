@@ -77,6 +77,21 @@ export function readsContract(bench: ContractBench): void {
       await bench.store.ping();
     });
 
+    it("the depth of the queue says for how long its oldest due job has been due", async () => {
+      await seedRun(bench.store, { run: { functionId: "kept-waiting" } });
+      await bench.store.skipTime(90_000);
+      const depth = await bench.store.queueDepth();
+      expect(depth.due).toBeGreaterThan(0);
+      expect(depth.oldestDueMs).toBeGreaterThanOrEqual(90_000);
+    });
+
+    it("commits are counted by how long they took and how large they were", async () => {
+      await seedRun(bench.store, { run: { functionId: "counted" } });
+      const { batches, transitions, commitSeconds, commitUnits } = bench.store.stats();
+      expect(commitSeconds.count).toBe(batches);
+      expect(commitUnits).toMatchObject({ count: batches, sum: transitions });
+    });
+
     it("a run counts as started when its first job was claimed", async () => {
       const run = await seedRun(bench.store, { run: { functionId: "begun" } });
       const job = await claimOne(bench.store, "begun");

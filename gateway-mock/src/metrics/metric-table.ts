@@ -1,0 +1,257 @@
+/**
+ * Every metric of `GET /metrics`: its name, what it says, and where it is read. Names and labels are part of the
+ * product: dashboards and alerts are built on them, and `docs/metrics.md` lists them from here.
+ */
+import { DEFAULT_ENVIRONMENT_NAME } from "@holdfast/core";
+import { environmentOf, plainName } from "@holdfast/store";
+import type { FunctionCount } from "../dispatch/index.ts";
+import type { Labelled, MetricSources, Reading } from "./metric-sources.ts";
+
+export type MetricKind = "counter" | "gauge" | "histogram";
+
+export interface MetricRow {
+  readonly name: string;
+  readonly kind: MetricKind;
+  readonly help: string;
+  readonly labels?: readonly string[];
+  readonly read: (sources: MetricSources) => Reading;
+}
+
+const END_STATUSES = ["COMPLETED", "FAILED", "CANCELLED"] as const;
+
+type Count = keyof MetricSources["dispatcher"];
+type StoreCount = Exclude<keyof MetricSources["store"], "commitSeconds" | "commitUnits">;
+
+const counted = (name: string, count: Count, help: string): MetricRow => ({
+  name: `holdfast_${name}_total`,
+  kind: "counter",
+  help,
+  read: ({ dispatcher }) => dispatcher[count],
+});
+
+const stored = (name: string, count: StoreCount, help: string): MetricRow => ({
+  name: `holdfast_${name}_total`,
+  kind: "counter",
+  help,
+  read: ({ store }) => store[count],
+});
+
+const gauge = (name: string, help: string, read: MetricRow["read"], labels?: readonly string[]): MetricRow => ({
+  name: `holdfast_${name}`,
+  kind: "gauge",
+  help,
+  read,
+  ...(labels ? { labels } : {}),
+});
+
+const CONNECTIONS: readonly MetricRow[] = [
+  gauge("workers", "Workers that are connected to this gateway.", ({ dispatcher }) => dispatcher.workers),
+  gauge("sockets", "Open sockets of workers, those included that are not accepted yet.", (s) => s.process.sockets),
+  {
+    name: "holdfast_frames_received_total",
+    kind: "counter",
+    help: "Frames that workers have sent, by kind; WORKER_HEARTBEAT counts heartbeats.",
+    labels: ["kind"],
+    read: ({ framesReceived }) => [...framesReceived].map(([kind, value]) => ({ labels: { kind }, value })),
+  },
+  gauge("draining", "1 once this gateway sends its workers elsewhere.", ({ isDraining }) => Number(isDraining)),
+];
+
+const EVENTS_AND_RUNS: readonly MetricRow[] = [
+  counted("events_received", "eventsReceived", "Events that came in."),
+  counted("events_duplicate", "eventsDuplicate", "Events whose id was stored already."),
+  counted("runs_created", "runsCreated", "Runs that events have started."),
+  counted("runs_skipped", "runsSkipped", "Runs held back by a rate limit, an idempotency key or a singleton."),
+  counted("window_runs", "windowRuns", "Runs made of debounced or batched events."),
+  counted("cron_ticks", "cronTicks", "Runs that schedules have started."),
+  gauge("runs_in_memory", "Runs whose state this gateway has in memory.", (s) => s.dispatcher.runsInMemory),
+];
+
+const FUNCTION_LABELS = ["function", "environment"] as const;
+
+/** What is counted of each function. */
+function perFunction<T>(
+  { functions }: MetricSources,
+  valuesOf: (
+    count: FunctionCount,
+  ) => readonly { readonly labels?: Readonly<Record<string, string>>; readonly value: T }[],
+): readonly Labelled<T>[] {
+  return [...functions].flatMap(([id, count]) => {
+    const about = { function: plainName(id), environment: environmentOf(id) || DEFAULT_ENVIRONMENT_NAME };
+    return valuesOf(count).map(({ labels, value }) => ({ labels: { ...about, ...labels }, value }));
+  });
+}
+
+const FUNCTIONS: readonly MetricRow[] = [
+  {
+    name: "holdfast_runs_ended_total",
+    kind: "counter",
+    help: "Runs that ended at this gateway, by how they did.",
+    labels: [...FUNCTION_LABELS, "status"],
+    read: (sources) =>
+      perFunction(sources, ({ ended }) => END_STATUSES.map((status) => ({ labels: { status }, value: ended[status] }))),
+  },
+  {
+    name: "holdfast_run_duration_seconds",
+    kind: "histogram",
+    help: "From the creation of a run to its end, sleeps and waits included.",
+    labels: FUNCTION_LABELS,
+    read: (sources) => perFunction(sources, ({ seconds }) => [{ value: seconds }]),
+  },
+  {
+    name: "holdfast_steps_total",
+    kind: "counter",
+    help: "Steps that are done, by whether they completed or failed permanently.",
+    labels: [...FUNCTION_LABELS, "outcome"],
+    read: (sources) =>
+      perFunction(sources, ({ stepsCompleted, stepsFailed }) => [
+        { labels: { outcome: "completed" }, value: stepsCompleted },
+        { labels: { outcome: "failed" }, value: stepsFailed },
+      ]),
+  },
+  {
+    name: "holdfast_failed_attempts_total",
+    kind: "counter",
+    help: "Attempts that failed and are made again, of steps or of a handler outside of steps.",
+    labels: [...FUNCTION_LABELS, "of"],
+    read: (sources) =>
+      perFunction(sources, ({ stepAttemptsFailed, passesFailed }) => [
+        { labels: { of: "step" }, value: stepAttemptsFailed },
+        { labels: { of: "handler" }, value: passesFailed },
+      ]),
+  },
+];
+
+const WORK: readonly MetricRow[] = [
+  gauge("requests_in_flight", "Requests that workers of this gateway have.", (s) => s.dispatcher.inFlight),
+  counted("dispatches", "dispatches", "Requests sent to workers."),
+  counted("claims", "claims", "Looks into the queue for due jobs."),
+  counted("claimed_jobs", "claimedJobs", "Jobs that were found due in the queue."),
+  counted("leased_on_creation", "leasedOnCreation", "Jobs that went to a worker without a claim."),
+  counted("replies", "replies", "Replies of workers."),
+  counted("checkpoints", "checkpoints", "Checkpoints of workers."),
+  {
+    name: "holdfast_stale_reports_total",
+    kind: "counter",
+    help: "Reports of workers whose dispatch no longer counted, by kind of report.",
+    labels: ["kind"],
+    read: ({ dispatcher }) => [
+      { labels: { kind: "reply" }, value: dispatcher.repliesStale },
+      { labels: { kind: "checkpoint" }, value: dispatcher.checkpointsStale },
+    ],
+  },
+  counted("leases_extended", "leasesExtended", "Leases that workers have extended."),
+  counted("leases_refused", "leasesRefused", "Extensions that were refused: the lease was lost before."),
+  counted("leases_lost", "leasesLost", "Leases that ended without a report."),
+  counted("acks_missed", "acksMissed", "Requests that no worker acknowledged in time."),
+  counted("nacks", "nacks", "Requests that workers sent back."),
+  counted("foreign_refused", "foreignRefused", "What workers said of requests that are not theirs."),
+  counted("stalls", "stalls", "Reports of blocked main threads."),
+  counted("decisions_lost", "casLost", "Decisions made again because the run had changed meanwhile."),
+  counted("registry_moved", "registryMoved", "Decisions made again because the functions had changed meanwhile."),
+];
+
+const QUEUE: readonly MetricRow[] = [
+  gauge(
+    "queue_jobs",
+    "Jobs in the queue of the database: due, leased, or due later.",
+    ({ queue }) =>
+      queue && (["due", "leased", "later"] as const).map((state) => ({ labels: { state }, value: queue[state] })),
+    ["state"],
+  ),
+  gauge(
+    "queue_oldest_due_seconds",
+    "For how long the oldest due job has been due; 0 when none is.",
+    ({ queue }) => queue && (queue.oldestDueMs ?? 0) / 1000,
+  ),
+];
+
+const STORE: readonly MetricRow[] = [
+  stored("commits", "batches", "Group commits."),
+  {
+    name: "holdfast_commit_duration_seconds",
+    kind: "histogram",
+    help: "How long group commits took, from their first statement to the answer.",
+    read: ({ store }) => store.commitSeconds,
+  },
+  {
+    name: "holdfast_commit_units",
+    kind: "histogram",
+    help: "How many writes (events, decisions) shared a group commit.",
+    read: ({ store }) => store.commitUnits,
+  },
+  gauge("commits_queued", "Writes that wait for the next group commit.", ({ store }) => store.queued),
+  stored("commit_statements", "statements", "Statements sent by group commits."),
+  stored("commit_retries", "batchRetries", "Group commits that were tried again."),
+  stored("log_rows", "logRows", "Rows written to the log of runs."),
+  stored("stale_writes", "staleWrites", "Writes that a fence turned away."),
+  stored("duplicate_rows", "duplicateRows", "Facts that the log had already."),
+  gauge("database_up", "1 while the database answers.", ({ database }) => Number(database.ok)),
+  {
+    name: "holdfast_database_outages_total",
+    kind: "counter",
+    help: "How often the database was away.",
+    read: ({ database }) => database.outages,
+  },
+  {
+    name: "holdfast_database_outage_seconds_total",
+    kind: "counter",
+    help: "For how long the database was away altogether.",
+    read: ({ database }) => database.awayMsTotal / 1000,
+  },
+  {
+    name: "holdfast_database_conflicts_total",
+    kind: "counter",
+    help: "Transactions that the database undid: deadlocks, serialization failures, cancelled statements.",
+    read: ({ database }) => database.conflicts,
+  },
+];
+
+/** Names that Prometheus' own clients use, so that ready-made boards find them. */
+const PROCESS: readonly MetricRow[] = [
+  gauge(
+    "info",
+    "Always 1; the label is the version of this gateway.",
+    ({ version }) => [{ labels: { version }, value: 1 }],
+    ["version"],
+  ),
+  {
+    name: "process_cpu_seconds_total",
+    kind: "counter",
+    help: "CPU time that this process has used.",
+    read: ({ process }) => process.cpuSeconds,
+  },
+  {
+    name: "process_resident_memory_bytes",
+    kind: "gauge",
+    help: "Memory that this process has.",
+    read: ({ process }) => process.rssBytes,
+  },
+  {
+    name: "nodejs_heap_size_used_bytes",
+    kind: "gauge",
+    help: "Memory in use on the heap of JavaScript.",
+    read: ({ process }) => process.heapUsedBytes,
+  },
+  gauge("uptime_seconds", "For how long this process runs.", ({ process }) => process.uptimeMs / 1000),
+  gauge(
+    "event_loop_delay_seconds",
+    "How late the event loop was since the start of this process.",
+    ({ process: { eventLoopDelayMs: delay } }) => [
+      { labels: { quantile: "0.5" }, value: delay.p50 / 1000 },
+      { labels: { quantile: "0.99" }, value: delay.p99 / 1000 },
+      { labels: { quantile: "1" }, value: delay.max / 1000 },
+    ],
+    ["quantile"],
+  ),
+];
+
+export const METRICS: readonly MetricRow[] = [
+  ...CONNECTIONS,
+  ...EVENTS_AND_RUNS,
+  ...FUNCTIONS,
+  ...WORK,
+  ...QUEUE,
+  ...STORE,
+  ...PROCESS,
+];
