@@ -77,14 +77,6 @@ export function readsContract(bench: ContractBench): void {
       await bench.store.ping();
     });
 
-    it("the depth of the queue says for how long its oldest due job has been due", async () => {
-      await seedRun(bench.store, { run: { functionId: "kept-waiting" } });
-      await bench.store.skipTime(90_000);
-      const depth = await bench.store.queueDepth();
-      expect(depth.due).toBeGreaterThan(0);
-      expect(depth.oldestDueMs).toBeGreaterThanOrEqual(90_000);
-    });
-
     it("commits are counted by how long they took and how large they were", async () => {
       await seedRun(bench.store, { run: { functionId: "counted" } });
       const { batches, transitions, commitSeconds, commitUnits } = bench.store.stats();

@@ -1,7 +1,7 @@
 /** The contract's part about apps, connections, tokens, and time that moves. */
 import { describe, expect, it } from "vitest";
 import type { AppRecord, Wake } from "../../src/index.ts";
-import { type ContractBench, newId } from "./harness.ts";
+import { type ContractBench, newId, seedRun } from "./harness.ts";
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
@@ -139,6 +139,14 @@ export function registryContract(bench: ContractBench): void {
       await bench.store.skipTime(2 * HOUR_MS);
       await bench.store.touchConnections("g", MINUTE_MS);
       expect(await bench.store.intake([later])).toMatchObject([{ duplicate: false, eventId: later.event.id }]);
+    });
+
+    it("the depth of the queue says for how long its oldest due job has been due", async () => {
+      await seedRun(bench.store, { run: { functionId: "kept-waiting" } });
+      await bench.store.skipTime(90_000);
+      const depth = await bench.store.queueDepth();
+      expect(depth.due).toBeGreaterThan(0);
+      expect(depth.oldestDueMs).toBeGreaterThanOrEqual(90_000);
     });
 
     it("time that is skipped is the time of every store, and each is notified that something may be due", async () => {
