@@ -102,6 +102,7 @@ const rooms = [
     changes: ["connection"],
     writer: ["connection"],
     queue: ["connection", "run-loader"],
+    repair: ["connection"],
   }),
 ];
 

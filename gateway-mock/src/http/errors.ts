@@ -19,6 +19,7 @@ const STATUSES: Partial<Record<ErrorCode, Status>> = {
   NOT_FOUND: 404,
   STEP_UNKNOWN: 404,
   RUN_NOT_ENDED: 409,
+  RUN_IN_USE: 409,
   RUN_SKIPPED: 409,
   RUN_UNDONE: 409,
   RUN_NOT_RESUMABLE: 409,

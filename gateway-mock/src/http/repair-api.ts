@@ -1,4 +1,4 @@
-/** Routes that run a run again, fork it from a step, and let it go on. */
+/** Routes that run a run again, fork it from a step, let it go on, and delete it. */
 import { HoldfastError } from "@holdfast/core";
 import { jsonText } from "@holdfast/engine";
 import { WIRE_LIMITS } from "@holdfast/protocol";
@@ -64,6 +64,18 @@ const RESUME = describe({
   failures: { 404: "There is no such run.", 409: "`RUN_NOT_RESUMABLE`, `RUN_UNDONE`, `FUNCTION_UNKNOWN`." },
 });
 
+const DELETE = describe({
+  operationId: "deleteRun",
+  summary: "Deletes a run that has ended: its log, and the event that started it if no other run is left of that.",
+  tag: "runs",
+  params,
+  query: Type.Object({
+    cancel: Type.Optional(Type.String({ description: "`1`: a run that has not ended is cancelled first." })),
+  }),
+  answers: { 200: Type.Object({ deleted: Type.Literal(true), runId: Type.String() }) },
+  failures: { 404: "There is no such run.", 409: "`RUN_NOT_ENDED`, `RUN_IN_USE`." },
+});
+
 /** What is done with runs after their end. */
 export function repairApi(app: Hono, { store, dispatcher }: HttpParts): void {
   const runHere = (c: Context, id: string): Promise<RunDetail> => runOr404(c, id, (runId) => store.getRun(runId));
@@ -92,6 +104,13 @@ export function repairApi(app: Hono, { store, dispatcher }: HttpParts): void {
     }
     await runHere(c, id);
     return answerMade(c, await dispatcher.repairs.fork(id, { step, resultText, version: versionOf(body) }));
+  });
+
+  app.delete("/v1/runs/:id", DELETE, async (c) => {
+    const id = c.req.param("id");
+    await runHere(c, id);
+    await dispatcher.repairs.delete(id, { cancels: c.req.query("cancel") === "1" });
+    return c.json({ deleted: true, runId: id });
   });
 
   app.post("/v1/runs/:id/resume", RESUME, limitBody(MAX_BODY_BYTES), async (c) => {

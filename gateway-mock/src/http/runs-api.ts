@@ -14,6 +14,7 @@ import { waitingView } from "./waiting-view.ts";
 
 const DEFAULT_LIMIT = 50;
 const MAX_LIMIT = 1000;
+const MAX_DESCENDANTS = 100;
 
 const QuerySchema = Type.Object({
   status: Type.Optional(RunStatusSchema),
@@ -82,7 +83,12 @@ export function runsApi(app: Hono, parts: HttpParts): void {
     const id = c.req.param("id");
     const detail = await runHere(c, id);
     const waiting = await dispatcher.whyWaits(detail);
-    return answerJson(c, { ...runDetailView(detail, c.req.query("log") === "1"), waiting: waitingView(waiting) });
+    const descendants = await store.descendantsOf(id, MAX_DESCENDANTS);
+    return answerJson(c, {
+      ...runDetailView(detail, c.req.query("log") === "1"),
+      waiting: waitingView(waiting),
+      descendants,
+    });
   });
 
   app.post("/v1/runs/:id/compensations/retry", RETRY, async (c) => {

@@ -52,6 +52,8 @@ import {
   touchGateway,
   useToken,
 } from "./registry.ts";
+import { originsTidier } from "./repair/origins.ts";
+import { repairsOf } from "./repair/repairs.ts";
 import { holdRun, releaseHold } from "./retention/holds.ts";
 import { previewPrune } from "./retention/preview.ts";
 import { openPruner } from "./retention/prune.ts";
@@ -119,6 +121,7 @@ export function openPostgresStore(options: PostgresStoreOptions): Store {
     ...controlWrites(database, wakes.notify),
     ...flowOf(database),
     ...retentionOf(database, tablePartitionMs),
+    ...repairsOf(database),
     migrate: () => migrate(url, { tablePartitionMs }),
     async skipTime(ms) {
       if (!time) throw notVirtual();
@@ -267,6 +270,7 @@ function registryOf(
   | "touchConnections"
   | "touchGateway"
 > {
+  const tidyOrigins = originsTidier(database);
   return {
     async saveApps(apps) {
       const { functions, changed } = await saveApps(database, apps);
@@ -283,6 +287,7 @@ function registryOf(
     async touchConnections(gatewayId, staleAfterMs) {
       await touchConnections(database, gatewayId, staleAfterMs);
       await partitions.keep();
+      await tidyOrigins();
       await summaries.keep();
     },
   };

@@ -359,6 +359,7 @@ const FEATURES: Readonly<Record<string, Feature>> = {
         [`/v0/runs/${runId}/batch`, {}],
         [`/v1/runs/${runId}/cancel`, post],
         [`/v1/runs/${runId}/compensations/retry`, post],
+        [`/v1/runs/${runId}`, { method: "DELETE" }],
         [`/v1/runs/${runId}/rerun`, post],
         [`/v1/runs/${runId}/fork`, { ...post, body: '{"step":"a"}' }],
         [`/v1/runs/${runId}/resume`, post],

@@ -210,6 +210,51 @@ test("a run of a batch is run again with all of its events", async () => {
   expect(again.events).toHaveLength(2);
 });
 
+test("a run is deleted with its log and its event, which may be sent again", async () => {
+  const gateway = await bench.gateway();
+  const worker = await bench.worker(gateway);
+  const event = { id: "once", name: "shop/order", data: {} };
+  const sent = async () => {
+    const { ids } = (await call(gateway, "/e/test", { method: "POST", body: JSON.stringify(event) })) as {
+      ids: string[];
+    };
+    return ids[0] ?? "";
+  };
+  const eventId = await sent();
+  const runId = await triggered(gateway, eventId);
+  const remove = (id: string, query = "") => call(gateway, `/v1/runs/${id}${query}`, { method: "DELETE" });
+  expect(await remove(runId)).toMatchObject({ code: "RUN_NOT_ENDED", status: 409 });
+  await answer(worker, runId, { status: "DONE", value: 1 });
+  await ended(gateway, runId);
+  const made = await post(gateway, `/v1/runs/${runId}/rerun`);
+  expect(await runDetail(gateway, runId)).toMatchObject({
+    descendants: [{ runId: made.runId, kind: "rerun", step: null }],
+  });
+  expect(await sent()).toBe(eventId);
+  // The event is the rerun's, too.
+  expect(await remove(runId)).toEqual({ deleted: true, runId });
+  expect(await remove(runId)).toMatchObject({ code: "NOT_FOUND" });
+  expect(await call(gateway, `/v1/runs/${runId}`)).toMatchObject({ code: "NOT_FOUND" });
+  expect(await call(gateway, `/v1/events/${eventId}`)).toMatchObject({ runIds: [made.runId] });
+  expect(await runDetail(gateway, made.runId)).toMatchObject({ rerunOf: runId });
+  expect(await remove(made.runId, "?cancel=1")).toEqual({ deleted: true, runId: made.runId });
+  expect(await call(gateway, `/v1/events/${eventId}`)).toMatchObject({ code: "NOT_FOUND" });
+  expect(await sent()).not.toBe(eventId);
+});
+
+test("a worker that has a run which is deleted is told to stop, and what it reports changes nothing", async () => {
+  const gateway = await bench.gateway();
+  const worker = await bench.worker(gateway);
+  const [runId = ""] = await start(gateway);
+  const { request } = await worker.request();
+  await call(gateway, `/v1/runs/${runId}?cancel=1`, { method: "DELETE" });
+  expect((await worker.frame("GATEWAY_CANCEL")).requestId).toBe(request.requestId);
+  worker.checkpoint(request, 1, [did("late")]);
+  expect(await worker.frame("GATEWAY_CHECKPOINT_ACK")).not.toMatchObject({ outcome: "STORED" });
+  await worker.replied(request, { status: "DONE", value: 1 });
+  expect(await call(gateway, `/v1/runs/${runId}`)).toMatchObject({ code: "NOT_FOUND" });
+});
+
 test("what cannot be done is refused in a sentence that says how to do it", async () => {
   const gateway = await bench.gateway();
   const worker = await bench.worker(gateway);

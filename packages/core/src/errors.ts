@@ -291,6 +291,10 @@ export const ERROR_CATALOGUE = {
     summary: "Something was asked of a run that only a run which has ended can have.",
     fix: "Wait for its end, or cancel it first.",
   },
+  RUN_IN_USE: {
+    summary: "A run cannot be deleted yet: the run that invoked it has not been notified of its end.",
+    fix: "Try again a moment later.",
+  },
   RUN_SKIPPED: {
     summary: "No run was made: a singleton or a rate limit of the function held it back.",
     fix: "The message says which; try again when the other run has ended, or when the period is over.",

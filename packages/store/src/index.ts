@@ -70,6 +70,7 @@ export type {
   StoredFunction,
   StoredRegistry,
 } from "./port/registry.ts";
+export type { DeleteOutcome, Descendant, RunOrigin, StoreRepairs } from "./port/repair.ts";
 export type {
   PruneOptions,
   PrunePreview,

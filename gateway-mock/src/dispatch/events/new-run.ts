@@ -15,7 +15,7 @@ import {
   type Start,
   type TriggerEvent,
 } from "@holdfast/engine";
-import type { IntakeRun, LogRow, NewJob } from "@holdfast/store";
+import type { IntakeRun, LogRow, NewJob, NewRun } from "@holdfast/store";
 
 import type { KnownFunction } from "../registry/functions.ts";
 
@@ -95,6 +95,7 @@ export function newRun(options: NewRunOptions): IntakeRun {
       appVersion: appVersion ?? fn.appVersion,
       eventId: event.id,
       eventName: event.name,
+      ...(origin ? { origin: originOf(origin) } : {}),
       ...(fn.deadlineInMs === null ? {} : { deadlineMs: Math.max(nowMs, startMs ?? 0) + fn.deadlineInMs }),
     },
     log: [runCreatedRow(meta, event.payloadJson, more), ...(origin?.kept ?? []), ...log],
@@ -102,6 +103,11 @@ export function newRun(options: NewRunOptions): IntakeRun {
     ...(waits.length > 0 ? { waits } : {}),
     ...(start.flowRules.length > 0 ? { flowRules: start.flowRules } : {}),
   };
+}
+
+function originOf({ meta: { rerunOf, forkedFrom } }: RunOrigin): NonNullable<NewRun["origin"]> {
+  if (forkedFrom) return { runId: forkedFrom.runId, kind: "fork", step: forkedFrom.step };
+  return { runId: rerunOf ?? "", kind: "rerun", step: null };
 }
 
 /** Of the first pass of a run that belongs to its version: where work is placed it counts as one that has begun. */

@@ -143,6 +143,10 @@ export const RunDetailSchema = Type.Object(
         { description: "The run whose steps it kept, and the step from which it went on by itself." },
       ),
     ),
+    descendants: Type.Array(
+      Type.Object({ runId: Type.String(), kind: Type.Enum(["rerun", "fork"]), step: orNull(Type.String()) }),
+      { description: "The newest runs that were made of this one." },
+    ),
     deadlineMs: orNull(Ms),
     deadlineAt: orNull(At),
     compensating: Type.Boolean({ description: "Its steps are being undone, or were." }),

@@ -34,6 +34,7 @@ import { lockFlowRules, writeFlowRules } from "./flow-rule-rows.ts";
 import { insertJobs } from "./jobs.ts";
 import { factsOf, insertLog, type NewerRow, newerByRun, readNewer } from "./log.ts";
 
+import { insertOrigins } from "./origins.ts";
 import { answering, together } from "./together.ts";
 import { deleteWaits, insertWaits, lockSignals } from "./waits.ts";
 
@@ -176,6 +177,8 @@ export function writesOf(writes: WriteSet): readonly [readonly Statement[], read
   const first: Statement[] = [];
   if (events.length > 0) first.push(insertEvents(events));
   if (runs.length > 0) first.push(insertRuns(runs));
+  const made = runs.filter(({ run }) => run.origin);
+  if (made.length > 0) first.push(insertOrigins(made));
   if (logs.length > 0) first.push(insertLog(logs, placesOf(logs)));
   if (heads.length > 0) first.push(updateHeads(heads));
   if (removeJobs.length + removeJobsOfRuns.length > 0) first.push(deleteJobs(removeJobs, removeJobsOfRuns));

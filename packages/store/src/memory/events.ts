@@ -56,6 +56,11 @@ export class Events {
     if (this.#keys.get(eventKeyOf(name, key))?.eventId === eventId) this.#keys.delete(eventKeyOf(name, key));
   }
 
+  /** The sender's ids of an event that is gone. */
+  forgetKeys(eventId: string): void {
+    for (const [key, held] of this.#keys) if (held.eventId === eventId) this.#keys.delete(key);
+  }
+
   tidy(): void {
     const nowMs = this.#clock.nowMs();
     for (const [key, { atMs }] of this.#keys) if (atMs < nowMs - DAY_MS) this.#keys.delete(key);

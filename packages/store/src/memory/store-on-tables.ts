@@ -13,6 +13,7 @@ import type { Unit, UnitOutcome } from "../rules/plan.ts";
 import { checkStorable } from "../rules/storable.ts";
 import type { Controls } from "./controls.ts";
 import { claimLimited } from "./limited-claims.ts";
+import { deleteRuns, descendantsOf } from "./repairs.ts";
 import { holdRun, previewPrune, prune, releaseHold, tableSizes } from "./retention.ts";
 import type { Taken } from "./rows.ts";
 import type { Tables } from "./tables.ts";
@@ -316,6 +317,14 @@ export class StoreOnTables implements Store {
 
   readChanges(request: Parameters<Store["readChanges"]>[0]): ReturnType<Store["readChanges"]> {
     return this.#access.call(() => this.#tables.runsTable.changes.read(request));
+  }
+
+  deleteRuns(runIds: readonly string[]): ReturnType<Store["deleteRuns"]> {
+    return this.#access.call(() => deleteRuns(this.#tables, runIds));
+  }
+
+  descendantsOf(runId: string, limit: number): ReturnType<Store["descendantsOf"]> {
+    return this.#access.call(() => descendantsOf(this.#tables, runId, limit));
   }
 
   queueDepth(): ReturnType<Store["queueDepth"]> {

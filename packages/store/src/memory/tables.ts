@@ -3,6 +3,7 @@
  * what the SQL does there.
  */
 import type { RunDetail } from "../port/reads.ts";
+import type { RunOrigin } from "../port/repair.ts";
 import type { RunHead, StoredRun } from "../port/work.ts";
 import { factKeyOf } from "../rules/fact-key.ts";
 import { eventKeyOf } from "../rules/flow-rules.ts";
@@ -52,6 +53,8 @@ export class Tables {
   readonly flowRules: FlowRuleRows;
   readonly crons: Crons;
   readonly registry: Registry;
+  /** By run: the one that it was made of. */
+  readonly origins = new Map<string, RunOrigin>();
   readonly #clock: TableClock;
   #momentMs: number | null = null;
 
@@ -163,6 +166,7 @@ export class Tables {
     this.jobs.removeOfRun(runId);
     this.runsTable.waits.removeOfRun(runId);
     this.runsTable.rows.delete(runId);
+    this.origins.delete(runId);
   }
 
   forgetEvent(eventId: string): void {
@@ -212,6 +216,7 @@ export class Tables {
     const { waits } = runsTable;
     for (const write of writes.events) eventTable.insert(write);
     for (const write of writes.runs) runsTable.insert(write);
+    for (const { run } of writes.runs) if (run.origin) this.origins.set(run.id, run.origin);
     const seqs = runsTable.log(writes.logs);
     for (const write of writes.heads) runsTable.updateHead(write);
     for (const id of writes.removeJobs) jobs.remove(this.queue.get(id));

@@ -17,6 +17,7 @@ import type {
 } from "./events.ts";
 import type { DatabaseHealth, StoreReads, StoreStats } from "./reads.ts";
 import type { AppRecord, ConnectionRecord, StoredFunction, StoredRegistry } from "./registry.ts";
+import type { StoreRepairs } from "./repair.ts";
 import type { PruneOptions, PruneProgress, RetentionPolicy, RunHold } from "./retention.ts";
 import type { WaitingReads } from "./waiting.ts";
 import type {
@@ -53,7 +54,7 @@ import type {
  * half done: a rejected write changed nothing, or (only after `retryForMs` without a database) its fate is unknown,
  * which the message says.
  */
-export interface Store extends StoreReads, StoreChanges, WaitingReads, ControlWrites {
+export interface Store extends StoreReads, StoreChanges, WaitingReads, ControlWrites, StoreRepairs {
   /**
    * Brings the schema up to date. Safe when several gateways start at once; does nothing when there is nothing to do.
    * @throws HoldfastError `DATABASE_UNREACHABLE`, `DATABASE_TOO_OLD` (before Postgres 14), `DATABASE_SCHEMA_NEWER`

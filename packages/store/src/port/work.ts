@@ -3,6 +3,8 @@
  * and ends leases. packages/engine decides on these values, `../rules` says what a store does with them.
  */
 
+import type { RunOrigin } from "./repair.ts";
+
 export const RUN_STATUSES = ["PENDING", "RUNNING", "WAITING", "COMPLETED", "FAILED", "CANCELLED"] as const;
 
 export type RunStatus = (typeof RUN_STATUSES)[number];
@@ -18,6 +20,8 @@ export interface NewRun {
   readonly eventId: string;
   readonly eventName: string;
   readonly deadlineMs?: number | null;
+  /** The run that it is made of. */
+  readonly origin?: RunOrigin;
 }
 
 /** Changes of a run's head. Fields left out stay. `startedAt` and `endedAt` follow from the status. */

@@ -13,6 +13,7 @@ import { limitsContract } from "./limits.ts";
 import { readsContract } from "./reads.ts";
 import { refusalsContract } from "./refusals.ts";
 import { registryContract } from "./registry.ts";
+import { repairContract } from "./repair.ts";
 import { retentionContract } from "./retention.ts";
 import { waitingContract } from "./waiting.ts";
 import { waitsContract } from "./waits.ts";
@@ -35,6 +36,7 @@ const PARTS: Readonly<Record<string, Part>> = {
   invariants: { test: invariantsContract },
   limits: { test: limitsContract },
   reads: { test: readsContract },
+  repair: { test: repairContract },
   refusals: { test: refusalsContract },
   registry: { test: registryContract, virtualTime: true },
   retention: { test: retentionContract, virtualTime: true, tablePartitionMs: 1_000 },
