@@ -13,16 +13,13 @@ import type { Unit, UnitOutcome } from "../rules/plan.ts";
 import { checkStorable } from "../rules/storable.ts";
 import type { Controls } from "./controls.ts";
 import { claimLimited } from "./limited-claims.ts";
-import { deleteRuns, descendantsOf } from "./repairs.ts";
-import { holdRun, previewPrune, prune, releaseHold, tableSizes } from "./retention.ts";
+import { ReadsOnTables, type StatementAccess } from "./reads-on-tables.ts";
+import { holdRun, prune, releaseHold } from "./retention.ts";
 import type { Taken } from "./rows.ts";
 import type { Tables } from "./tables.ts";
-import { openRuns, placesTaken, unmovedRuns } from "./waiting-reads.ts";
 
 /** How calls of one store get to the tables. The simulation's is slow, and loses some. */
-export interface TableAccess {
-  /** One statement: takes effect at one moment. */
-  call<T>(apply: () => T): Promise<T>;
+export interface TableAccess extends StatementAccess {
   /** Part of a transaction of the group commit. */
   submit(unit: Unit): Promise<UnitOutcome>;
   stats(): StoreStats;
@@ -33,12 +30,13 @@ export interface TableAccess {
 }
 
 /** The store's port over tables in memory. */
-export class StoreOnTables implements Store {
+export class StoreOnTables extends ReadsOnTables implements Store {
   readonly #tables: Tables;
   readonly #access: TableAccess;
   readonly #secret: string;
 
   constructor(tables: Tables, access: TableAccess, secret: string) {
+    super(tables, access);
     this.#tables = tables;
     this.#access = access;
     this.#secret = secret;
@@ -272,41 +270,6 @@ export class StoreOnTables implements Store {
     return this.#access.close();
   }
 
-  listRuns(filter: Parameters<Store["listRuns"]>[0]): ReturnType<Store["listRuns"]> {
-    const { events, runsTable } = this.#tables;
-    const ofEvent = (): readonly string[] | null =>
-      filter.eventId === undefined ? null : (events.get(filter.eventId)?.runIds ?? []);
-    return this.#access.call(() => runsTable.list(filter, ofEvent()));
-  }
-
-  getRun(runId: string): ReturnType<Store["getRun"]> {
-    return this.#access.call(() => this.#tables.detail(runId));
-  }
-
-  listEvents(filter: Parameters<Store["listEvents"]>[0]): ReturnType<Store["listEvents"]> {
-    return this.#access.call(() => this.#tables.eventTable.list(filter));
-  }
-
-  getEvent(eventId: string): ReturnType<Store["getEvent"]> {
-    return this.#access.call(() => this.#tables.eventTable.detail(eventId));
-  }
-
-  listConnections(): ReturnType<Store["listConnections"]> {
-    return this.#access.call(() => this.#tables.registry.connections());
-  }
-
-  openRuns(runIds: readonly string[]): ReturnType<Store["openRuns"]> {
-    return this.#access.call(() => openRuns(this.#tables, runIds));
-  }
-
-  placesTaken(asked: Parameters<Store["placesTaken"]>[0]): ReturnType<Store["placesTaken"]> {
-    return this.#access.call(() => placesTaken(this.#tables, asked));
-  }
-
-  unmovedRuns(page: Parameters<Store["unmovedRuns"]>[0]): ReturnType<Store["unmovedRuns"]> {
-    return this.#access.call(() => unmovedRuns(this.#tables, page));
-  }
-
   get logStart(): string {
     return this.#tables.runsTable.changes.start();
   }
@@ -319,26 +282,6 @@ export class StoreOnTables implements Store {
     return this.#access.call(() => this.#tables.runsTable.changes.read(request));
   }
 
-  deleteRuns(runIds: readonly string[]): ReturnType<Store["deleteRuns"]> {
-    return this.#access.call(() => deleteRuns(this.#tables, runIds));
-  }
-
-  descendantsOf(runId: string, limit: number): ReturnType<Store["descendantsOf"]> {
-    return this.#access.call(() => descendantsOf(this.#tables, runId, limit));
-  }
-
-  queueDepth(): ReturnType<Store["queueDepth"]> {
-    return this.#access.call(() => this.#tables.jobs.depth());
-  }
-
-  tableSizes(): ReturnType<Store["tableSizes"]> {
-    return this.#access.call(() => tableSizes(this.#tables));
-  }
-
-  previewPrune(...[policy, environment]: Parameters<Store["previewPrune"]>): ReturnType<Store["previewPrune"]> {
-    return this.#access.call(() => previewPrune(this.#tables, policy, environment));
-  }
-
   prune(policy: Parameters<Store["prune"]>[0]): ReturnType<Store["prune"]> {
     return this.#access.call(() => prune(this.#tables, policy));
   }
@@ -349,10 +292,6 @@ export class StoreOnTables implements Store {
 
   releaseHold(runId: string): Promise<boolean> {
     return this.#access.call(() => releaseHold(this.#tables, runId));
-  }
-
-  ping(): Promise<void> {
-    return this.#access.call(() => {});
   }
 
   async #withRuns(taken: readonly Taken[]): Promise<ClaimedJob[]> {
