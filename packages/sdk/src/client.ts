@@ -16,6 +16,16 @@ export {
   staticSchema,
   type UntypedData,
 } from "./events/event-types.ts";
+export type { FollowFilter, FollowOptions } from "./events/follow-runs.ts";
+export type {
+  RunEvent,
+  RunFact,
+  RunFactError,
+  RunFactFields,
+  RunFactStep,
+  RunSnapshot,
+  RunsReset,
+} from "./events/run-events.ts";
 export type { Run, RunFilter, RunPage, RunStatus, RunWaiting } from "./events/runs.ts";
 export type { SentEvents } from "./events/send-events.ts";
 export type { OutgoingSignal, SentSignal } from "./events/send-signal.ts";

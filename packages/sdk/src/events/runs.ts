@@ -103,5 +103,5 @@ async function get<T>(
   );
 }
 
-const isRun = (value: unknown): value is Run =>
+export const isRun = (value: unknown): value is Run =>
   isRecord(value) && typeof value.id === "string" && typeof value.status === "string";

@@ -1,0 +1,221 @@
+/**
+ * Follows runs live: reads the gateway's stream, and goes on where it broke off, at whatever gateway answers then.
+ * Nothing is missing and nothing comes twice.
+ */
+import { type BackoffPolicy, backoffDelayMs, HoldfastError, messageOf, sleep, type TimerHandle } from "@holdfast/core";
+import { SDK_NAME } from "../version.ts";
+import type { GatewayAccess } from "./gateway-access.ts";
+import { type RunEvent, readFacts, readSnapshot } from "./run-events.ts";
+import type { RunStatus } from "./runs.ts";
+import { jsonRecord, type SendPorts } from "./send-http.ts";
+import { type ServerSentEvent, ServerSentReader } from "./server-sent.ts";
+
+/** Which runs to follow: one, or all of a function, or all. */
+export type FollowTarget = { readonly runId: string } | FollowFilter;
+
+export interface FollowFilter {
+  /** `<app>-<function>`. Default: every function. */
+  readonly functionId?: string;
+  /** Only facts by which a run becomes one of these. */
+  readonly status?: RunStatus | readonly RunStatus[];
+}
+
+export interface FollowOptions {
+  /** Ends it. */
+  readonly signal?: AbortSignal;
+  /** Of one run: `start` = its whole log, without a snapshot. Default `now`: a snapshot, then what comes. */
+  readonly from?: "now" | "start";
+}
+
+/** Gateways send something every 15 s. */
+const SILENT_MS = 45_000;
+const RETRY: BackoffPolicy = { baseMs: 100, factor: 2, maxMs: 5_000, jitter: 0.5 };
+/** Before the first answer; once it has begun it does not give up. */
+const FIRST_TRIES = 5;
+/** Rows of which is remembered that they came. */
+const MAX_KNOWN = 1_000;
+
+/**
+ * Ends with the run; of many runs it does not end. Aborting `signal` ends it without an error.
+ * @throws HoldfastError `RUNS_UNAVAILABLE`
+ */
+export async function* followRuns(
+  options: GatewayAccess,
+  target: FollowTarget,
+  { signal, from = "now" }: FollowOptions,
+  ports: SendPorts,
+): AsyncGenerator<RunEvent, void> {
+  const url = new URL(pathOf(target, from), options.apiBaseUrl).href;
+  const known = new Set<string>();
+  let lastId: string | null = null;
+  let hasBegun = false;
+  for (let failures = 0; !signal?.aborted; ) {
+    const stream = await openStream(options, url, { lastId, signal }, ports);
+    if (stream.type === "FAILED") {
+      failures += 1;
+      if (stream.isFinal || (!hasBegun && failures >= FIRST_TRIES)) throw unavailable(url, stream.reason, stream.cause);
+      if (stream.isLost) {
+        lastId = null;
+        yield { kind: "RESET" };
+      } else await sleep(ports.timers, backoffDelayMs(RETRY, failures, ports.random), signal);
+      continue;
+    }
+    hasBegun = true;
+    try {
+      for await (const message of stream.messages) {
+        failures = 0;
+        if (message.event === "end") return;
+        for (const event of eventsOf(message, known)) yield event;
+        lastId = stream.lastId() ?? lastId;
+      }
+    } finally {
+      stream.close();
+    }
+    lastId = stream.lastId() ?? lastId;
+    failures += 1;
+    await sleep(ports.timers, backoffDelayMs(RETRY, failures, ports.random), signal);
+  }
+}
+
+function pathOf(target: FollowTarget, from: "now" | "start"): string {
+  if ("runId" in target) return `v1/runs/${encodeURIComponent(target.runId)}/stream?from=${from}`;
+  const { functionId, status = [] } = target;
+  const query = new URLSearchParams();
+  if (functionId !== undefined) query.set("function", functionId);
+  if (status.length > 0) query.set("status", typeof status === "string" ? status : status.join(","));
+  return `v1/runs/stream?${query}`;
+}
+
+function* eventsOf({ event, data }: ServerSentEvent, known: Set<string>): Generator<RunEvent, void> {
+  const body = jsonRecord(data);
+  if (event === "reset") yield { kind: "RESET" };
+  const snapshot = event === "snapshot" ? readSnapshot(body) : null;
+  if (snapshot) yield snapshot;
+  const read = event === "facts" ? readFacts(body) : null;
+  if (!read || known.has(read.row)) return;
+  known.add(read.row);
+  for (const oldest of known) {
+    if (known.size <= MAX_KNOWN) break;
+    known.delete(oldest);
+  }
+  yield* read.facts;
+}
+
+type Opened =
+  | {
+      readonly type: "OPEN";
+      readonly messages: AsyncGenerator<ServerSentEvent, void>;
+      readonly lastId: () => string | null;
+      readonly close: () => void;
+    }
+  | {
+      readonly type: "FAILED";
+      readonly reason: string;
+      readonly cause?: unknown;
+      /** Trying again does not help. */
+      readonly isFinal: boolean;
+      /** The gateway does not know the place to go on from. */
+      readonly isLost: boolean;
+    };
+
+interface Asked {
+  readonly lastId: string | null;
+  readonly signal: AbortSignal | undefined;
+}
+
+async function openStream(options: GatewayAccess, url: string, asked: Asked, ports: SendPorts): Promise<Opened> {
+  const keys = [options.signingKey, options.signingKeyFallback].filter((key) => key !== undefined);
+  for (let index = 0; ; index += 1) {
+    const key = keys[index];
+    const opened = await openWith(
+      url,
+      {
+        Accept: "text/event-stream",
+        "User-Agent": SDK_NAME,
+        "x-inngest-sdk": SDK_NAME,
+        ...(options.env === undefined ? {} : { "X-Inngest-Env": options.env }),
+        ...(key === undefined ? {} : { Authorization: `Bearer ${key.reveal()}` }),
+        ...(asked.lastId === null ? {} : { "Last-Event-ID": asked.lastId }),
+      },
+      asked.signal,
+      ports,
+    );
+    if (opened !== "REFUSED") return opened;
+    if (index + 1 >= keys.length) {
+      return { type: "FAILED", reason: "it rejected the signing key", isFinal: true, isLost: false };
+    }
+  }
+}
+
+async function openWith(
+  url: string,
+  headers: Record<string, string>,
+  signal: AbortSignal | undefined,
+  ports: SendPorts,
+): Promise<Opened | "REFUSED"> {
+  const end = new AbortController();
+  let timer: TimerHandle | null = null;
+  const unwanted = (): void => end.abort(new Error("it is no longer followed"));
+  const alive = (): void => {
+    timer?.cancel();
+    timer = ports.timers.set(SILENT_MS, () => end.abort(new Error(`nothing came for ${SILENT_MS} ms`)));
+  };
+  const close = (): void => {
+    timer?.cancel();
+    signal?.removeEventListener("abort", unwanted);
+    end.abort();
+  };
+  signal?.addEventListener("abort", unwanted, { once: true });
+  if (signal?.aborted) unwanted();
+  alive();
+  try {
+    const response = await ports.fetch(url, { method: "GET", headers, signal: end.signal });
+    const isStream = response.headers.get("content-type")?.startsWith("text/event-stream") === true;
+    if (response.status === 200 && response.body && isStream) {
+      const reader = new ServerSentReader();
+      return { type: "OPEN", messages: messagesOf(response.body, reader, alive), lastId: () => reader.lastId, close };
+    }
+    const { status } = response;
+    const body = jsonRecord(await response.text());
+    close();
+    if (status === 401 || status === 403) return "REFUSED";
+    const isLost = body.code === "POSITION_INVALID" && "Last-Event-ID" in headers;
+    const said = typeof body.error === "string" ? body.error : "its answer is no stream";
+    const isFinal = !isLost && status < 500 && status !== 429;
+    return { type: "FAILED", reason: `${status} ${said}`, isFinal, isLost };
+  } catch (cause) {
+    close();
+    return { type: "FAILED", reason: messageOf(cause), cause, isFinal: false, isLost: false };
+  }
+}
+
+/** Ends where the connection does, however it does. */
+async function* messagesOf(
+  body: ReadableStream<Uint8Array>,
+  reader: ServerSentReader,
+  alive: () => void,
+): AsyncGenerator<ServerSentEvent, void> {
+  const pieces = body.getReader();
+  const decoder = new TextDecoder();
+  try {
+    for (;;) {
+      const piece = await pieces.read().catch(() => null);
+      if (!piece || piece.done) return;
+      alive();
+      yield* reader.read(decoder.decode(piece.value, { stream: true }));
+    }
+  } finally {
+    await pieces.cancel().catch(() => {});
+  }
+}
+
+function unavailable(url: string, reason: string, cause: unknown): HoldfastError {
+  const { origin, pathname } = new URL(url);
+  return new HoldfastError(
+    "RUNS_UNAVAILABLE",
+    `The gateway at ${origin} cannot be followed at ${pathname}: ${reason}`,
+    {
+      cause,
+    },
+  );
+}
