@@ -125,6 +125,29 @@ export const RUNS_OPTIONS = {
   ...CLIENT_OPTIONS,
 } as const satisfies Readonly<Record<string, OptionRow>>;
 
+export const TAIL_OPTIONS = {
+  function: {
+    kind: TEXT,
+    flag: { name: "function", takes: "<id>" },
+    variables: [],
+    doc: "only runs of this function, such as shop-order",
+  },
+  status: {
+    kind: TEXT,
+    flag: { name: "status", takes: "<status>" },
+    variables: [],
+    doc: "only what makes a run one of these, with commas between: failed,cancelled",
+  },
+  all: {
+    kind: SWITCH,
+    flag: { name: "all", sets: true },
+    variables: [],
+    default: false,
+    doc: "facts of the gateway's own bookkeeping, too; --json always has them",
+  },
+  ...CLIENT_OPTIONS,
+} as const satisfies Readonly<Record<string, OptionRow>>;
+
 export const PAUSE_OPTIONS = {
   note: {
     kind: TEXT,

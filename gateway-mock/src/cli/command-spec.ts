@@ -9,6 +9,7 @@ export type CommandName =
   | "send"
   | "runs"
   | "run"
+  | "tail"
   | "cancel"
   | "pause"
   | "resume"

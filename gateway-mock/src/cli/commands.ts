@@ -4,7 +4,14 @@ import { flagRows } from "../config/modes.ts";
 import { SWITCH } from "../config/option-kinds.ts";
 import { GATEWAY_OPTIONS } from "../config/option-table.ts";
 import type { Rows } from "../config/settings.ts";
-import { CLIENT_OPTIONS, JSON_OPTION, RUN_OPTIONS, RUNS_OPTIONS, SEND_OPTIONS } from "./client-options.ts";
+import {
+  CLIENT_OPTIONS,
+  JSON_OPTION,
+  RUN_OPTIONS,
+  RUNS_OPTIONS,
+  SEND_OPTIONS,
+  TAIL_OPTIONS,
+} from "./client-options.ts";
 import { type CommandSpec, KEYS, RUN_A_GATEWAY, WORK_WITH_IT } from "./command-spec.ts";
 import { DOCTOR_OPTIONS } from "./doctor-options.ts";
 import { OPERATE_COMMANDS } from "./operate-commands.ts";
@@ -164,6 +171,24 @@ export const COMMANDS: readonly CommandSpec[] = [
         line: "holdfast-gateway run 01JZ6Q4WJ2M6W9S0V7K3N8T5YB --wait",
       },
       { doc: "Its result", line: "holdfast-gateway run 01JZ6Q4WJ2M6W9S0V7K3N8T5YB --json | jq .output" },
+    ],
+  },
+  {
+    name: "tail",
+    group: WORK_WITH_IT,
+    summary: "show what happens to runs, as it happens",
+    description:
+      "Shows what happens to runs, as it happens: to one run from its beginning until it ends, or to all runs from now on.\nIt goes on when the gateway comes back, or another one in its place. Ctrl-C ends it.",
+    args: [{ name: "[run]", doc: "a run's id; without one: all runs" }],
+    rows: TAIL_OPTIONS,
+    examples: [
+      { doc: "Everything", line: "holdfast-gateway tail" },
+      { doc: "Only what fails", line: "holdfast-gateway tail --status failed" },
+      {
+        doc: "One run, until it ends; exit code 0 if it completed",
+        line: "holdfast-gateway tail 01JZ6Q4WJ2M6W9S0V7K3N8T5YB",
+      },
+      { doc: "A line of JSON for each fact", line: "holdfast-gateway tail --function shop-order --json | jq .kind" },
     ],
   },
   {

@@ -19,6 +19,8 @@ export async function runCommand(name: CommandName, context: CommandContext): Pr
       return (await import("./runs.ts")).listRuns(context);
     case "run":
       return (await import("./runs.ts")).showRun(context);
+    case "tail":
+      return (await import("./tail.ts")).tailRuns(context);
     case "cancel":
       return (await import("./runs.ts")).cancelRuns(context);
     case "pause":

@@ -33,6 +33,7 @@ export { createDriver, type Driver, type DriverOptions, type Next, type Step, ty
 export { type Deferred, deferred, sleep, withTimeout } from "./promises.ts";
 export { type Random, seededRandom, systemRandom, unitOf } from "./random.ts";
 export { Semaphore } from "./semaphore.ts";
+export { type ServerSentEvent, ServerSentReader } from "./server-sent.ts";
 export { readSigningKey, type SigningKey } from "./signing-key.ts";
 export { foldFrames, type IsOwnFile, isInstalledHoldfast, isNodeInternal, stackFrames } from "./stack-text.ts";
 export { type ClockReading, readClocks, suspensionBetween } from "./suspension.ts";

@@ -2,13 +2,21 @@
  * Follows runs live: reads the gateway's stream, and goes on where it broke off, at whatever gateway answers then.
  * Nothing is missing and nothing comes twice.
  */
-import { type BackoffPolicy, backoffDelayMs, HoldfastError, messageOf, sleep, type TimerHandle } from "@holdfast/core";
+import {
+  type BackoffPolicy,
+  backoffDelayMs,
+  HoldfastError,
+  messageOf,
+  type ServerSentEvent,
+  ServerSentReader,
+  sleep,
+  type TimerHandle,
+} from "@holdfast/core";
 import { SDK_NAME } from "../version.ts";
 import type { GatewayAccess } from "./gateway-access.ts";
 import { type RunEvent, readFacts, readSnapshot } from "./run-events.ts";
 import type { RunStatus } from "./runs.ts";
 import { jsonRecord, type SendPorts } from "./send-http.ts";
-import { type ServerSentEvent, ServerSentReader } from "./server-sent.ts";
 
 /** Which runs to follow: one, or all of a function, or all. */
 export type FollowTarget = { readonly runId: string } | FollowFilter;

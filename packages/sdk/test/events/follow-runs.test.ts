@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { HoldfastClient } from "../../src/app/client.ts";
 import type { RunEvent } from "../../src/events/run-events.ts";
-import { ServerSentReader } from "../../src/events/server-sent.ts";
 
 type Answer =
   | { readonly pieces: readonly string[]; readonly hangs?: true }
@@ -132,14 +131,4 @@ test("runs of a function, and of statuses, are asked for by name", async () => {
   const events = client.followRuns({ functionId: "shop-order", status: ["FAILED", "CANCELLED"] });
   await expect(all(events)).rejects.toMatchObject({ code: "RUNS_UNAVAILABLE" });
   expect(calls[0]?.url).toBe("http://gateway.test/v1/runs/stream?function=shop-order&status=FAILED%2CCANCELLED");
-});
-
-test("messages are read as the standard has it", () => {
-  const reader = new ServerSentReader();
-  const text = ":hi\r\nid: 7\r\ndata: one\r\ndata:two\r\n\r\nevent: x\ndata\n\nid\n\nretry: 5\n\n";
-  expect([...reader.read(text)]).toEqual([
-    { event: "message", data: "one\ntwo" },
-    { event: "x", data: "" },
-  ]);
-  expect(reader.lastId).toBe("");
 });

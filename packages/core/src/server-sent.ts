@@ -1,4 +1,4 @@
-/** Reads Server-Sent Events from pieces of text, wherever they are cut. Pure. */
+/** Reads Server-Sent Events from pieces of text, wherever they are cut: apps and commands follow runs so. Pure. */
 
 export interface ServerSentEvent {
   readonly event: string;

@@ -1,0 +1,62 @@
+/** `tail`: what happens to runs, as it happens. */
+import { isRecord } from "@holdfast/protocol";
+import { TAIL_OPTIONS } from "./client-options.ts";
+import { type CommandContext, clientOf, readOptions } from "./context.ts";
+import { EXIT, type ExitCode } from "./exit-codes.ts";
+import { rowLines, type ShownRow } from "./fact-line.ts";
+import { type LiveMessage, liveMessages } from "./live-messages.ts";
+
+/** @throws HoldfastError what the gateway says against it */
+export async function tailRuns(context: CommandContext): Promise<ExitCode> {
+  const options = readOptions(TAIL_OPTIONS, context);
+  const { output, args } = context;
+  const [runId] = args;
+  const stop = new AbortController();
+  const interrupt = (): void => stop.abort();
+  process.on("SIGINT", interrupt);
+  process.on("SIGTERM", interrupt);
+  const shown = { all: options.all, colours: output.colours };
+  const messages = liveMessages(clientOf(context), pathOf(runId, options), {
+    signal: stop.signal,
+    onGone: (why) => output.note(`The gateway is gone (${why}); waiting for it …\n`),
+    onBack: () => output.note("The gateway is back.\n"),
+  });
+  try {
+    for await (const { event, data } of messages) {
+      if (event === "end") return data.status === "COMPLETED" ? EXIT.done : EXIT.otherwise;
+      if (event === "reset") output.note("What happened meanwhile is lost to this view: it begins anew.\n");
+      const row = event === "facts" ? rowOf({ event, data }) : null;
+      if (row) output.print(options.json ? jsonLines(row) : rowLines(row, shown));
+    }
+  } finally {
+    process.off("SIGINT", interrupt);
+    process.off("SIGTERM", interrupt);
+  }
+  return EXIT.interrupted;
+}
+
+function pathOf(
+  runId: string | undefined,
+  { function: functionId, status }: { readonly function?: string | undefined; readonly status?: string | undefined },
+): string {
+  if (runId !== undefined) return `/v1/runs/${encodeURIComponent(runId)}/stream?from=start`;
+  const query = new URLSearchParams({ limit: "0" });
+  if (functionId !== undefined) query.set("function", functionId);
+  if (status !== undefined) query.set("status", status);
+  return `/v1/runs/stream?${query}`;
+}
+
+/** As a gateway of this version sends it; it is printed, and nothing else depends on it. */
+function rowOf({ data }: LiveMessage): (ShownRow & { readonly facts: readonly object[] }) | null {
+  const { runId, functionId, seq, at, atMs, status, facts } = data;
+  if (typeof runId !== "string" || typeof functionId !== "string" || typeof at !== "string") return null;
+  if (typeof seq !== "number" || typeof atMs !== "number" || !Array.isArray(facts)) return null;
+  const shown = facts
+    .filter(isRecord)
+    .map((fact) => ({ ...fact, kind: String(fact.kind), attempt: Number(fact.attempt) }));
+  return { runId, functionId, seq, at, atMs, status: typeof status === "string" ? status : null, facts: shown };
+}
+
+function jsonLines({ facts, ...row }: ShownRow): string {
+  return facts.map((fact) => `${JSON.stringify({ ...row, ...fact })}\n`).join("");
+}
