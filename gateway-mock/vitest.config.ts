@@ -5,7 +5,7 @@ import { type Kinds, testsByKind } from "../packages/tooling/src/vitest-base.ts"
 export const kinds: Kinds = {
   real: [
     "test/{http,interleavings,outgoing,server}/*.test.ts",
-    "test/store-postgres/!(availability|coalesced|due-bounds|log-rows|pg-errors|queue-depth|wake-messages).test.ts",
+    "test/store-postgres/!(availability|due-bounds|log-rows|pg-errors|queue-depth|wake-messages).test.ts",
   ],
   slow: [
     "test/http/connection-limit.test.ts",

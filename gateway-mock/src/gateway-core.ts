@@ -62,6 +62,7 @@ export function createCore(config: GatewayConfig, ports: CorePorts): GatewayCore
     },
     drain: async () => {
       draining = true;
+      dispatcher.endWaits();
       const end = new AbortController();
       const over = sleep(timers, config.drainMs, end.signal);
       const gone = sessions.drain(config.drainMs);

@@ -4,6 +4,7 @@ import { monitorEventLoopDelay } from "node:perf_hooks";
 import {
   HoldfastError,
   MAX_DURATION_MS,
+  sleep,
   systemClock,
   systemRandom,
   systemTimers,
@@ -16,6 +17,7 @@ import { getRequestListener } from "@hono/node-server";
 import { CleanUps } from "./clean-ups.ts";
 import { GATEWAY_LIMITS, type GatewayConfig, isLoopback, resolveConfig } from "./config/config.ts";
 import type { GatewayOptions } from "./config/gateway-options.ts";
+import type { Dispatcher } from "./dispatch/index.ts";
 import { createCore } from "./gateway-core.ts";
 import { startGatewayHeartbeat } from "./gateway-heartbeat.ts";
 import { startGatewayRetention } from "./gateway-retention.ts";
@@ -66,6 +68,9 @@ export interface Gateway {
 const CLOSE_MS = 4_500;
 const CALM_CLOSE_MS = 30_000;
 const PING_MS = 1_000;
+/** What answers to callers that wait may take when a gateway closes, and what their way through the sockets may. */
+const ANSWER_MS = 1_000;
+const FLUSH_MS = 50;
 const SYSTEM = { clock: systemClock, timers: systemTimers };
 
 /** The library would end connections whose refused body takes longer than half a second; `endEndlessBodies` decides. */
@@ -144,6 +149,7 @@ async function start(config: GatewayConfig, { timers, storeFor }: GatewayPorts, 
     newId,
     isDraining: () => core.isDraining,
     framesReceived: () => sessions.framesReceived,
+    excuse: (socket) => connections.excuse(socket),
     process: () => ({
       ...readProcess(delay, sessions.size),
       pendingSockets: sockets.pending(),
@@ -157,9 +163,8 @@ async function start(config: GatewayConfig, { timers, storeFor }: GatewayPorts, 
   const policy = () => policyOf(config, dispatcher);
   const endRetention = startGatewayRetention({ store, policy, timers, random: systemRandom, log });
   const endServing = async (): Promise<void> => {
-    endSigns();
-    endRetention();
-    await live.close();
+    for (const end of [endSigns, endRetention]) end();
+    await Promise.all([live.close(), answerWaits(dispatcher, timers)]);
     delay.disable();
     sockets.close();
     await Promise.all([closeServer(http.server), closeServer(second.server)]);
@@ -187,6 +192,16 @@ async function start(config: GatewayConfig, { timers, storeFor }: GatewayPorts, 
 async function policyOf(config: GatewayConfig, { functions }: HttpParts["dispatcher"]): Promise<RetentionPolicy> {
   await functions.renewIfChanged();
   return retentionPolicy(config, functions.all());
+}
+
+/** Callers that wait for runs are answered before their connections are closed. */
+async function answerWaits(dispatcher: Dispatcher, timers: Timers): Promise<void> {
+  const before = dispatcher.status().waiting;
+  dispatcher.endWaits();
+  if (before === 0) return;
+  for (let left = ANSWER_MS; left > 0 && dispatcher.status().waiting > 0; left -= 10) await sleep(timers, 10);
+  // What is answered is on its way through the sockets.
+  await sleep(timers, FLUSH_MS);
 }
 
 /** Direct routes in front, the router behind them. */

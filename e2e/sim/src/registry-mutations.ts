@@ -38,7 +38,7 @@ export const REGISTRY_GUARDS: readonly Guard[] = [
     edits: [
       {
         file: "packages/store/src/rules/plan-intake.ts",
-        find: "if (key) scene.writes.freeKeys.push({ name, key, eventId: event.id });",
+        find: "if (key) scene.writes.freeKeys.push({ name, key, eventId: id });",
         replace: "",
       },
     ],

@@ -9,6 +9,7 @@ import { Backlog } from "./admission/backlog.ts";
 import { DatabaseTime } from "./database-time.ts";
 import type { DispatcherEffect, Emit } from "./dispatcher-effects.ts";
 import { EventIntake } from "./events/event-intake.ts";
+import { Invocations } from "./events/invocations.ts";
 import { Starter } from "./events/starter.ts";
 import { FunctionCounts } from "./function-counts.ts";
 import { type DispatcherCounters, type DispatcherOptions, newCounters } from "./ports.ts";
@@ -28,6 +29,7 @@ import { ControlCommands } from "./registry/control-commands.ts";
 import { Functions } from "./registry/functions.ts";
 import { Repairs } from "./repair/repairs.ts";
 import { RunCache } from "./run-cache.ts";
+import { RunEnds } from "./run-ends.ts";
 import type { WorkerSession } from "./workers/connected-worker.ts";
 import { Dispatches } from "./workers/dispatches.ts";
 import { LeaseProofs } from "./workers/lease-proofs.ts";
@@ -53,6 +55,7 @@ export interface DispatcherParts {
   readonly controlCommands: ControlCommands;
   readonly starter: Starter;
   readonly intake: EventIntake;
+  readonly invocations: Invocations;
   readonly updater: RunUpdater;
   readonly dispatches: Dispatches;
   readonly ownership: Ownership;
@@ -70,6 +73,7 @@ export interface DispatcherParts {
   readonly unserved: UnservedQueues;
   readonly waitingRuns: WaitingRuns;
   readonly repairs: Repairs;
+  readonly ends: RunEnds;
 }
 
 /**
@@ -121,6 +125,7 @@ export function createDispatcherParts(options: DispatcherOptions, emit: Emit<Dis
   return {
     ...parts,
     functionCounts,
+    invocations: new Invocations(options, { ...base, starter, intake }),
     waitNotifier: waitNotifier,
     earlierEvents,
     fetches,
@@ -131,6 +136,7 @@ export function createDispatcherParts(options: DispatcherOptions, emit: Emit<Dis
     leases: new Leases(options, parts),
     presence: new Presence(options, workers, dispatches),
     controlCommands: new ControlCommands({ store, functions, log }),
+    ends: new RunEnds({ store, log, clock, timers: options.timers, maxWaiting: settings.maxWaiting }),
     unserved: new UnservedQueues(options, parts),
     waitingRuns: new WaitingRuns(options, parts),
     repairs: new Repairs(options, { ...parts, starter }),

@@ -29,4 +29,6 @@ export interface DispatcherStatus extends Readonly<DispatcherCounters> {
   readonly workers: number;
   readonly inFlight: number;
   readonly runsInMemory: number;
+  /** Callers that wait for the end of a run. */
+  readonly waiting: number;
 }

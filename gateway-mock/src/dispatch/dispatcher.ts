@@ -3,7 +3,7 @@
  * parts emit effects and never call each other upwards; `#apply` is the one place that carries them out
  * (docs/decisions/0051).
  */
-import { messageOf, unreachable } from "@holdfast/core";
+import { coalesced, messageOf, unreachable } from "@holdfast/core";
 import { type Input, type RunState, readRunCreated, seenText } from "@holdfast/engine";
 import { type AppRecord, levelFor, type RunDetail } from "@holdfast/store";
 import type { RunWaiting } from "./admission/waiting-facts.ts";
@@ -13,6 +13,7 @@ import { createDispatcherParts, type DispatcherParts } from "./dispatcher-parts.
 import type { AttachedWorker, DispatcherFrame, DispatcherStatus } from "./dispatcher-types.ts";
 import type { RawEvent } from "./events/event-checks.ts";
 import type { SendOptions } from "./events/event-intake.ts";
+import type { Invocation, InvocationOutcome } from "./events/invocations.ts";
 import type { FunctionCount } from "./function-counts.ts";
 import type { DispatcherOptions } from "./ports.ts";
 import { applyWake } from "./queue/apply-wake.ts";
@@ -22,8 +23,11 @@ import type { ControlCommands } from "./registry/control-commands.ts";
 import type { Functions } from "./registry/functions.ts";
 import { RegistryPoller } from "./registry/registry-poller.ts";
 import type { Repairs } from "./repair/repairs.ts";
+import type { WaitOutcome } from "./run-ends.ts";
 import type { ConnectedWorker, WorkerSession } from "./workers/connected-worker.ts";
 import { stopJobs, stopWork } from "./workers/stop-work.ts";
+
+const WHY_LIMITS = { atOnce: 2, most: 50 };
 
 /** A worker that has just become ready is given nothing for this long. */
 const NEWCOMER_REST_MS = 50;
@@ -37,6 +41,8 @@ export class Dispatcher {
   readonly #parts: DispatcherParts;
   #registryPoller: RegistryPoller | null = null;
   #stopWaking: (() => void) | null = null;
+  /** Callers that ask at the same time share statements. */
+  readonly #whyOne = coalesced(WHY_LIMITS, (runs: readonly RunDetail[]) => this.#whyEach(runs));
 
   constructor(options: DispatcherOptions) {
     this.#options = options;
@@ -131,6 +137,14 @@ export class Dispatcher {
     return this.#parts.repairs;
   }
 
+  /**
+   * Makes a run of one function, or finds the one that was made with the same id.
+   * @throws HoldfastError `NOT_FOUND`, `OPTION_INVALID`, `EVENT_INVALID`, `STORE_FAILED`
+   */
+  invoke(invocation: Invocation): Promise<InvocationOutcome> {
+    return this.#parts.invocations.invoke(invocation);
+  }
+
   /** Ends a run. `nothing`: it had ended already. */
   cancel(runId: string, reason: string): Promise<DecideOutcome> {
     return this.#decide(runId, { type: "cancel", reason });
@@ -156,17 +170,36 @@ export class Dispatcher {
   }
 
   /** Why a run that has not ended is where it is; null when it has ended. */
-  async whyWaits({ head, log }: RunDetail): Promise<RunWaiting | null> {
-    if (head.endedMs !== null) return null;
-    const created = log.find(({ kind }) => kind === "RUN_CREATED");
-    const eventText = created && readRunCreated(created.dataJson).eventText;
-    const reader = eventText === undefined ? null : this.#parts.starter.reader(() => seenText(eventText));
-    return (await this.#parts.waitingRuns.whyWait([head.id], () => reader)).get(head.id) ?? null;
+  async whyWaits(run: RunDetail): Promise<RunWaiting | null> {
+    return run.head.endedMs === null ? this.#whyOne(run) : null;
+  }
+
+  async #whyEach(runs: readonly RunDetail[]): Promise<(RunWaiting | null)[]> {
+    const byId = new Map(runs.map((run) => [run.head.id, run]));
+    const why = await this.#parts.waitingRuns.whyWait([...byId.keys()], (runId) => {
+      const created = byId.get(runId)?.log.find(({ kind }) => kind === "RUN_CREATED");
+      const eventText = created && readRunCreated(created.dataJson).eventText;
+      return eventText === undefined ? null : this.#parts.starter.reader(() => seenText(eventText));
+    });
+    return runs.map(({ head }) => why.get(head.id) ?? null);
   }
 
   /** The same for those of many runs that have not ended, in a few statements; the keys of limits without their values. */
   whyWait(runIds: readonly string[]): Promise<ReadonlyMap<string, RunWaiting | null>> {
     return this.#parts.waitingRuns.whyWait(runIds);
+  }
+
+  /**
+   * Waits for the end of a run, at most so long.
+   * @throws HoldfastError `WATCHERS_FULL`, `GATEWAY_CLOSING`, `STORE_FAILED`
+   */
+  waitForEnd(runId: string, maxMs: number, signal: AbortSignal): Promise<WaitOutcome> {
+    return this.#parts.ends.wait(runId, maxMs, signal);
+  }
+
+  /** Callers that wait for runs are answered, and from now on none waits. */
+  endWaits(): void {
+    this.#parts.ends.close();
   }
 
   /** How many requests a connection of this gateway has in each part of its capacity; null when it is not here. */
@@ -181,6 +214,7 @@ export class Dispatcher {
       workers: this.#parts.workers.size,
       inFlight: this.#parts.dispatches.size,
       runsInMemory: this.#parts.runs.size,
+      waiting: this.#parts.ends.waiting,
     };
   }
 
@@ -213,6 +247,7 @@ export class Dispatcher {
    * it speaks of it once per extension interval only, at whatever gateway it is by then.
    */
   async stop(): Promise<void> {
+    this.endWaits();
     await this.drain();
     this.#stopWaking?.();
     const { waitNotifier, earlierEvents, fetches, scheduler } = this.#parts;
@@ -352,6 +387,7 @@ export class Dispatcher {
     counters.runsEnded += 1;
     runs.forget(runId);
     stopWork(dispatches, dispatches.ofRun(runId), `The run is ${status.toLowerCase()}.`);
-    if (mayRunElsewhere) this.#options.store.notify({ type: "RUNS_ENDED", runIds: [runId] });
+    const isWatched = this.#parts.ends.onEnded(runId);
+    if (mayRunElsewhere || isWatched) this.#options.store.notify({ type: "RUNS_ENDED", runIds: [runId] });
   }
 }

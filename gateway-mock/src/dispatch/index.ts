@@ -16,5 +16,7 @@ export {
 export { settledOps } from "./queue/read-reports.ts";
 export { versionName } from "./queue/versions.ts";
 export type { PausedFunction } from "./registry/control-commands.ts";
+export { findFunction } from "./registry/find-function.ts";
+export type { KnownFunction } from "./registry/functions.ts";
 export type { WantedVersion } from "./repair/repairs.ts";
 export type { WorkerSession } from "./workers/connected-worker.ts";

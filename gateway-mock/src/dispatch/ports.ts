@@ -68,6 +68,8 @@ export interface DispatcherSettings {
   /** A run whose lease was lost so often in a row without progress is failed. */
   readonly maxLosses: number;
   readonly versionPolicy: VersionPolicy;
+  /** Callers that may wait for the end of a run at a time. */
+  readonly maxWaiting: number;
   /** As strict as the reference's gateway with work whose worker is silent or gone: see `docs/plain-gateway.md`. */
   readonly plain: boolean;
 }
@@ -81,6 +83,7 @@ export const DEFAULT_DISPATCHER_SETTINGS = {
   maxClaim: 200,
   maxLosses: 20,
   versionPolicy: "prefer",
+  maxWaiting: 20_000,
   plain: false,
 } as const;
 

@@ -6,6 +6,7 @@ import { addDirectRoutes, directRoutes } from "./direct-routes.ts";
 import { errorResponse, logFailure, notFound } from "./errors.ts";
 import { functionsApi } from "./functions-api.ts";
 import { allowPages, checkCallers, failureBody, guard } from "./guard.ts";
+import { invocationsApi } from "./invocations-api.ts";
 import { openApiApi } from "./openapi-api.ts";
 import type { HttpParts } from "./parts.ts";
 import { pausesApi } from "./pauses-api.ts";
@@ -36,6 +37,7 @@ export function httpApp(parts: HttpParts, routes: readonly DirectRoute[] = direc
   // Before what would take "stream" for the id of a run.
   streamApi(app, parts);
   runsApi(app, parts);
+  invocationsApi(app, parts);
   storedEventsApi(app, parts);
   runStateApi(app, parts);
   repairApi(app, parts);

@@ -38,6 +38,16 @@ export class ConnectionLimit {
     server.on("upgrade", ({ socket }: IncomingMessage) => this.#open.delete(socket));
   }
 
+  /** It takes no place until what comes back is called: its request waits for long, and is counted elsewhere. */
+  excuse(socket: Socket): () => void {
+    const requests = this.#open.get(socket);
+    if (requests === undefined) return () => {};
+    this.#open.delete(socket);
+    return () => {
+      if (!socket.destroyed) this.#open.set(socket, requests);
+    };
+  }
+
   #admit(socket: Socket): void {
     if (this.#open.size >= this.#max && !this.#evict()) {
       this.#refused += 1;

@@ -25,6 +25,7 @@ const STATUSES: Partial<Record<ErrorCode, Status>> = {
   RUN_NOT_RESUMABLE: 409,
   RUN_TOO_LARGE: 409,
   FUNCTION_UNKNOWN: 409,
+  GATEWAY_CLOSING: 503,
   BODY_TOO_LARGE: 413,
   FRAME_TOO_LARGE: 413,
   HOST_REFUSED: 421,
@@ -54,8 +55,12 @@ export function refusedEventsBody(error: unknown): { ids: []; status: Status; er
   return { ids: [], status, error: message, code };
 }
 
+/** Said to many at a time, and no failure of the gateway. */
+const TRY_ELSEWHERE: ReadonlySet<ErrorCode> = new Set(["GATEWAY_CLOSING", "WATCHERS_FULL"]);
+
 /** A request failed for which its caller is not to blame. */
 export function logFailure(log: Log, { method, path }: { method: string; path: string }, error: unknown): void {
+  if (HoldfastError.is(error) && TRY_ELSEWHERE.has(error.code)) return;
   if (statusOf(error) >= 500) log(levelFor(error, "error"), `${method} ${path} failed: ${messageOf(error)}`);
 }
 

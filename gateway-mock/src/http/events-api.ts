@@ -11,7 +11,7 @@ import type { RouteDescription } from "./openapi/describe-route.ts";
 import { ErrorSchema, Json } from "./openapi/schemas.ts";
 import type { HttpParts } from "./parts.ts";
 
-const SEED_HEADER = "x-inngest-event-id-seed";
+export const SEED_HEADER = "x-inngest-event-id-seed";
 
 const OutgoingEventSchema = Type.Object(
   {

@@ -3,11 +3,72 @@ import { DEFAULT_QUEUE } from "@holdfast/protocol";
 import { plainName } from "@holdfast/store";
 import type { Hono } from "hono";
 import Type from "typebox";
+import { findFunction, type KnownFunction } from "../dispatch/index.ts";
 import { describe } from "./openapi/describe-route.ts";
+import { Ms, orNull } from "./openapi/schemas.ts";
 import type { HttpParts } from "./parts.ts";
+
+const Any = Type.Object({}, { additionalProperties: true });
+
+const FunctionSchema = Type.Object(
+  {
+    id: Type.String({ description: "`<app>-<function>`." }),
+    uuid: Type.String(),
+    appId: Type.String(),
+    active: Type.Boolean({ description: "False: the newest deployment of its app does not have it." }),
+    appVersion: Type.String({ description: "The newest version of its app." }),
+    versions: Type.Array(Type.String(), { description: "Those of the last days that have it, the newest first." }),
+    queue: Type.String(),
+    triggers: Type.Array(Any),
+    maxAttempts: Type.Integer(),
+    deadlineMs: orNull(Ms),
+    finishTimeoutMs: orNull(Ms),
+    startTimeoutMs: orNull(Ms),
+    concurrency: Type.Array(Any),
+    throttle: orNull(Any),
+    rateLimits: Type.Array(Any),
+    debounce: orNull(Any),
+    batchEvents: orNull(Any),
+    singleton: orNull(Any),
+    priority: orNull(Type.String({ description: "An expression." })),
+    cancelOn: Type.Array(Any),
+  },
+  { title: "Function" },
+);
+
+const LIST = describe({
+  operationId: "listFunctions",
+  summary: "Lists the functions of all apps that have connected.",
+  tag: "functions",
+  query: Type.Object({}),
+  answers: { 200: Type.Object({ functions: Type.Array(FunctionSchema) }) },
+});
+
+const GET = describe({
+  operationId: "getFunction",
+  summary: "Shows a function: its triggers, options and versions.",
+  tag: "functions",
+  params: { id: "`<app>-<function>`, its uuid, or its own id where only one app has it." },
+  answers: { 200: FunctionSchema },
+  failures: { 404: "There is no such function; the message names those that come close." },
+});
 
 export function functionsApi(app: Hono, parts: HttpParts): void {
   const { dispatcher, version } = parts;
+  const { functions: known } = dispatcher;
+
+  app.get("/v1/functions", LIST, async (c) => {
+    await known.renewIfChanged();
+    const here = [...known.all()].filter(({ environment }) => environment === c.get("environment"));
+    here.sort((a, b) => (a.id < b.id ? -1 : 1));
+    return c.json({ functions: here.map((fn) => functionView(fn, known.versionsOf(fn.id))) });
+  });
+
+  app.get("/v1/functions/:id", GET, async (c) => {
+    const fn = await findFunction(known, c.get("environment"), c.req.param("id"));
+    return c.json(functionView(fn, known.versionsOf(fn.id)));
+  });
+
   const dev = describe({
     operationId: "getDev",
     summary: "The gateway and its functions, as tools for development look for it.",
@@ -38,4 +99,32 @@ export function functionsApi(app: Hono, parts: HttpParts): void {
     }));
     return c.json({ name: "holdfast-gateway", version, gatewayId: parts.gatewayId, functions });
   });
+}
+
+function functionView(fn: KnownFunction, versions: readonly string[]): object {
+  const { id, uuid, appId, active, appVersion, settings, maxAttempts, deadlineInMs, finishInMs, cancelRules } = fn;
+  const { triggers, queue, batch, startTimeoutMs, concurrency, throttle, rateLimits, debounce, singleton, priority } =
+    settings;
+  return {
+    id: plainName(id),
+    uuid,
+    appId: plainName(appId),
+    active,
+    appVersion,
+    versions,
+    queue: queue ?? DEFAULT_QUEUE,
+    triggers,
+    maxAttempts,
+    deadlineMs: deadlineInMs,
+    finishTimeoutMs: finishInMs,
+    startTimeoutMs,
+    concurrency,
+    throttle,
+    rateLimits,
+    debounce,
+    batchEvents: batch,
+    singleton,
+    priority,
+    cancelOn: cancelRules,
+  };
 }

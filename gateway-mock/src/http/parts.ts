@@ -1,4 +1,5 @@
 /** What the routes need from the gateway. */
+import type { Socket } from "node:net";
 import type { Clock, Log, Timers } from "@holdfast/core";
 import type { Store } from "@holdfast/store";
 import type { Dispatcher } from "../dispatch/index.ts";
@@ -27,6 +28,11 @@ export interface HttpParts {
   readonly process: () => ProcessReading;
   /** Frames that workers have sent since the start, by kind. */
   readonly framesReceived: () => ReadonlyMap<string, number>;
+  /**
+   * The connection has a request that waits for long and is counted elsewhere: it takes no place of the others until
+   * what comes back is called.
+   */
+  readonly excuse?: (socket: Socket) => () => void;
   /** Only with virtual time. */
   readonly skipTime?: (ms: number) => Promise<void>;
 }

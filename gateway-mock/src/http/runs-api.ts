@@ -1,13 +1,15 @@
 /** Routes that list, show and cancel runs, and retry their compensations. */
 import { HoldfastError } from "@holdfast/core";
-import { qualify, RUN_STATUSES, type RunDetail, type RunFilter, type RunStatus } from "@holdfast/store";
+import { RUN_STATUSES, type RunDetail, type RunFilter, type RunStatus } from "@holdfast/store";
 import type { Context, Hono } from "hono";
 import Type from "typebox";
-
+import { findFunction } from "../dispatch/index.ts";
 import { answerJson } from "./json-answer.ts";
+import { waitAsAsked } from "./long-polls.ts";
 import { describe } from "./openapi/describe-route.ts";
-import { orNull, RunDetailSchema, RunSchema, RunStatusSchema } from "./openapi/schemas.ts";
+import { orNull, RunDetailSchema, RunSchema } from "./openapi/schemas.ts";
 import type { HttpParts } from "./parts.ts";
+import { instantIn } from "./read-instant.ts";
 import { runOr404 } from "./run-or-404.ts";
 import { runDetailView, runView } from "./run-view.ts";
 import { waitingView } from "./waiting-view.ts";
@@ -17,11 +19,18 @@ const MAX_LIMIT = 1000;
 const MAX_DESCENDANTS = 100;
 
 const QuerySchema = Type.Object({
-  status: Type.Optional(RunStatusSchema),
-  functionId: Type.Optional(Type.String({ description: "`<app>-<function>`." })),
+  status: Type.Optional(Type.String({ description: `One or several, parted by commas: ${RUN_STATUSES.join(", ")}.` })),
+  functionId: Type.Optional(
+    Type.String({ description: "`<app>-<function>`, its uuid, or its own id where only one app has it." }),
+  ),
   function: Type.Optional(Type.String({ description: "The same as `functionId`." })),
   eventId: Type.Optional(Type.String({ description: "Of an event: the runs that it has started." })),
   event: Type.Optional(Type.String({ description: "The same as `eventId`." })),
+  eventName: Type.Optional(Type.String({ description: "Of the event that has started them." })),
+  after: Type.Optional(
+    Type.String({ description: "Created at this time or later: ISO 8601, or milliseconds since 1970." }),
+  ),
+  before: Type.Optional(Type.String({ description: "Created before this time." })),
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_LIMIT, default: DEFAULT_LIMIT })),
   cursor: Type.Optional(Type.String({ description: "The `nextCursor` of the page before." })),
 });
@@ -41,9 +50,19 @@ const GET = describe({
   summary: "Shows a run with its steps, and why it waits.",
   tag: "runs",
   params: { id: "The run's id." },
-  query: Type.Object({ log: Type.Optional(Type.String({ description: "`1`: also the log." })) }),
+  query: Type.Object({
+    log: Type.Optional(Type.String({ description: "`1`: also the log." })),
+    wait: Type.Optional(
+      Type.String({
+        description: "Such as `30s`, at most a minute: answers once the run has ended, or as it is after that time.",
+      }),
+    ),
+  }),
   answers: { 200: RunDetailSchema },
-  failures: { 404: "There is no such run." },
+  failures: {
+    404: "There is no such run.",
+    503: "Too many callers wait, the gateway shuts down, or the database is away; ask again.",
+  },
 });
 
 const RETRY = describe({
@@ -75,12 +94,13 @@ export function runsApi(app: Hono, parts: HttpParts): void {
   const runHere = (c: Context, id: string): Promise<RunDetail> => runOr404(c, id, (runId) => store.getRun(runId));
 
   app.get("/v1/runs", LIST, async (c) => {
-    const page = await store.listRuns(readFilter(c));
+    const page = await store.listRuns(await readFilter(c, dispatcher.functions));
     return answerJson(c, { runs: page.runs.map(runView), nextCursor: page.nextCursor });
   });
 
   app.get("/v1/runs/:id", GET, async (c) => {
     const id = c.req.param("id");
+    await waitAsAsked(c, id, parts);
     const detail = await runHere(c, id);
     const waiting = await dispatcher.whyWaits(detail);
     const descendants = await store.descendantsOf(id, MAX_DESCENDANTS);
@@ -108,25 +128,38 @@ export function runsApi(app: Hono, parts: HttpParts): void {
   });
 }
 
-function readFilter(c: Context): RunFilter {
-  const { status, cursor } = c.req.query();
-  const functionId = c.req.query("functionId") ?? c.req.query("function");
+/** @throws HoldfastError `BODY_INVALID`, and `NOT_FOUND` for a function that there is not */
+async function readFilter(c: Context, functions: HttpParts["dispatcher"]["functions"]): Promise<RunFilter> {
+  const { cursor, eventName } = c.req.query();
+  const name = c.req.query("functionId") ?? c.req.query("function");
   const eventId = c.req.query("eventId") ?? c.req.query("event");
   const limit = Number(c.req.query("limit") ?? DEFAULT_LIMIT);
   if (!Number.isInteger(limit) || limit < 1 || limit > MAX_LIMIT) {
     throw new HoldfastError("BODY_INVALID", `\`limit\` must be 1 to ${MAX_LIMIT}.`);
   }
-  const wanted = status?.toUpperCase();
-  if (wanted !== undefined && !(RUN_STATUSES as readonly string[]).includes(wanted)) {
-    throw new HoldfastError("BODY_INVALID", `\`status\` must be one of ${RUN_STATUSES.join(", ")}.`);
-  }
+  const statuses = readStatuses(c.req.query("status"));
+  const createdAfterMs = instantIn("after", c.req.query("after"));
+  const createdBeforeMs = instantIn("before", c.req.query("before"));
   const environment: string = c.get("environment");
+  const fn = name === undefined ? undefined : await findFunction(functions, environment, name);
   return {
     limit,
     environment,
-    ...(wanted === undefined ? {} : { status: wanted as RunStatus }),
-    ...(functionId === undefined ? {} : { functionId: qualify(environment, functionId) }),
+    ...(statuses === undefined ? {} : { status: statuses }),
+    ...(fn === undefined ? {} : { functionId: fn.id }),
     ...(eventId === undefined ? {} : { eventId }),
+    ...(eventName === undefined ? {} : { eventName }),
+    ...(createdAfterMs === undefined ? {} : { createdAfterMs }),
+    ...(createdBeforeMs === undefined ? {} : { createdBeforeMs }),
     ...(cursor === undefined ? {} : { cursor }),
   };
+}
+
+function readStatuses(text: string | undefined): readonly RunStatus[] | undefined {
+  if (text === undefined) return undefined;
+  return text.split(",").map((one) => {
+    const wanted = RUN_STATUSES.find((status) => status === one.trim().toUpperCase());
+    if (wanted !== undefined) return wanted;
+    throw new HoldfastError("BODY_INVALID", `\`status\` must be of ${RUN_STATUSES.join(", ")}, parted by commas.`);
+  });
 }

@@ -2,8 +2,8 @@
  * Statements that find events which came before a wait for them began, and that tell when every write is over which may
  * not have seen the wait (docs/decisions/0096).
  */
+import { coalesced } from "@holdfast/core";
 import type { EventScan, EventScanPage, Store } from "@holdfast/store";
-import { coalesced } from "./coalesced.ts";
 import type { Query } from "./connection/database.ts";
 import { textArray, timeOf } from "./connection/pg-values.ts";
 

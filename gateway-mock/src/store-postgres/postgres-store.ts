@@ -39,7 +39,7 @@ import { DueBounds } from "./queue/due-bounds.ts";
 import { claim, extendLeases, nextDueInMs, recallJobs, releaseLeases } from "./queue/leases.ts";
 import { adoptLanes, claimLimited } from "./queue/limited-claims.ts";
 import { loadEvents, loadWindow, postponeJob } from "./queue/windows.ts";
-import { getEvent, getRun, listEvents, listRuns, queueDepthOf } from "./reads.ts";
+import { getEvent, listEvents, queueDepthOf, readsOfRuns } from "./reads.ts";
 import {
   listConnections,
   loadRegistry,
@@ -58,6 +58,7 @@ import { holdRun, releaseHold } from "./retention/holds.ts";
 import { previewPrune } from "./retention/preview.ts";
 import { openPruner } from "./retention/prune.ts";
 import { tableSizesOf } from "./retention/sizes.ts";
+import { listRuns } from "./run-list.ts";
 import { loadRuns } from "./run-loader.ts";
 import { DEFAULT_TABLE_PARTITION_MS, openTablePartitions, type TablePartitions } from "./table-partitions.ts";
 import { openRuns, placesTaken, unmovedRuns } from "./waiting.ts";
@@ -309,7 +310,7 @@ function readsOf(database: Database): StoreReads & WaitingReads {
     placesTaken: (asked) => placesTaken(query, asked),
     unmovedRuns: (page) => unmovedRuns(query, page),
     listRuns: (filter) => listRuns(database, filter),
-    getRun: (runId) => getRun(database, runId),
+    ...readsOfRuns(database),
     listEvents: (filter) => listEvents(database, filter),
     getEvent: (eventId) => getEvent(database, eventId),
     listConnections: () => listConnections(database),

@@ -1,82 +1,47 @@
 /** Statements for what people and probes read (`StoreReads`). They lock nothing and decide nothing. */
-import { unreachable } from "@holdfast/core";
-import {
-  DEFAULT_ENVIRONMENT,
-  type EventDetail,
-  type EventPage,
-  type EventView,
-  type JobView,
-  type QueueDepth,
-  qualify,
-  type RunDetail,
-  type RunFilter,
-  type RunPage,
-  type RunStatus,
+import { coalesced } from "@holdfast/core";
+import type {
+  EventDetail,
+  EventPage,
+  EventView,
+  JobView,
+  QueueDepth,
+  RunDetail,
+  RunEnd,
+  StoreReads,
 } from "@holdfast/store";
-import type { Database, Param, Query } from "./connection/database.ts";
-import { msOf, textArray } from "./connection/pg-values.ts";
+import type { Database, Query } from "./connection/database.ts";
+import { isAmong, msOf, textArray } from "./connection/pg-values.ts";
 
-import { holdOf } from "./retention/holds.ts";
-import { type HeadRow, headColumns, headOf, IS_LEASED, SHOWN_STATUS } from "./rows.ts";
+import { holdsOf } from "./retention/holds.ts";
+import { type HeadRow, headColumns, headOf, SHOWN_STATUS } from "./rows.ts";
+import { pageSize } from "./run-list.ts";
 import { loadLogs } from "./run-loader.ts";
 import { waitsOfRuns } from "./waits.ts";
 
-const MAX_PAGE = 1000;
-const pageSize = (limit: number): number => Math.min(Math.max(Math.trunc(limit), 1), MAX_PAGE);
+/** What many ask at the same time shares statements. */
+export const readsOfRuns = (database: Pick<Database, "query">): Pick<StoreReads, "getRun" | "endsOf"> => ({
+  getRun: getRun(database),
+  endsOf: endsOf(database),
+});
 
-/**
- * Runs of one shown status. Live ones are found through the queue, those that ended badly through their log: both are
- * few. No index is on `runs.status`: it would make every change of a run write to all its indexes.
- */
-function statusCondition(status: RunStatus): string {
-  const live = "r.id IN (SELECT run_id FROM holdfast.queue)";
-  switch (status) {
-    case "PENDING":
-    case "WAITING":
-      return `${live} AND r.status = '${status}' AND NOT ${IS_LEASED}`;
-    case "RUNNING":
-      return `${live} AND (r.status = 'RUNNING' OR (r.status IN ('PENDING', 'WAITING') AND ${IS_LEASED}))`;
-    case "COMPLETED":
-      return "r.status = 'COMPLETED'";
-    case "FAILED":
-    case "CANCELLED":
-      return `r.id IN (SELECT run_id FROM holdfast.run_log WHERE status = '${status}') AND r.status = '${status}'`;
-    default:
-      return unreachable(status);
-  }
-}
+const ENDS = { atOnce: 2, most: 1_000 };
 
-const OF_DEFAULT = "(r.function_id NOT LIKE '@@%' OR r.function_id LIKE '@@:%')";
-const ofNamed = (p: string): string => `r.function_id LIKE '@@%' AND split_part(r.function_id, ':', 1) = ${p}`;
-
-export async function listRuns(database: Database, filter: RunFilter): Promise<RunPage> {
-  const limit = pageSize(filter.limit);
-  const params: Param[] = [limit + 1];
-  const where: string[] = [];
-  const add = (condition: (parameter: string) => string, value: string | undefined): void => {
-    if (value === undefined) return;
-    params.push(value);
-    where.push(condition(`$${params.length}`));
-  };
-  if (filter.environment === DEFAULT_ENVIRONMENT) where.push(OF_DEFAULT);
-  else add(ofNamed, filter.environment === undefined ? undefined : qualify(filter.environment, "").slice(0, -1));
-  add((p) => `r.function_id = ${p}`, filter.functionId);
-  add((p) => `r.id < ${p}`, filter.cursor);
-  add(
-    (p) => `r.id IN (SELECT unnest(string_to_array(run_ids, ' ')) FROM holdfast.events WHERE id = ${p})`,
-    filter.eventId,
-  );
-  if (filter.status) where.push(statusCondition(filter.status));
-  const condition = where.length > 0 ? `WHERE ${where.join(" AND ")}` : "";
-  const rows = await database.query<HeadRow>(
-    `SELECT ${headColumns(SHOWN_STATUS)} FROM holdfast.runs r ${condition} ORDER BY r.id DESC LIMIT $1`,
-    params,
-  );
-  const runs = rows.slice(0, limit).map(headOf);
-  return { runs, nextCursor: rows.length > limit ? (runs.at(-1)?.id ?? null) : null };
+/** Of few columns, by primary key. */
+function endsOf({ query }: Pick<Database, "query">): StoreReads["endsOf"] {
+  const one = coalesced<string, RunEnd | null>(ENDS, async (runIds) => {
+    const rows = await query<{ id: string; function_id: string; ended: boolean }>(
+      `SELECT id, function_id, ended_at IS NOT NULL AS ended FROM holdfast.runs WHERE ${isAmong("id", "$1::text[]")}`,
+      [textArray([...new Set(runIds)].sort())],
+    );
+    const found = new Map(rows.map((row) => [row.id, { id: row.id, functionId: row.function_id, isEnded: row.ended }]));
+    return runIds.map((id) => found.get(id) ?? null);
+  });
+  return async (runIds) => (await Promise.all(runIds.map(one))).filter((end) => end !== null);
 }
 
 interface JobRow {
+  readonly run_id: string;
   readonly id: string;
   readonly kind: string;
   readonly key: string;
@@ -88,25 +53,42 @@ interface JobRow {
   readonly is_unplaced: boolean;
 }
 
-export async function getRun(database: Database, runId: string): Promise<RunDetail | null> {
-  const { query } = database;
-  const [row] = await query<HeadRow>(`SELECT ${headColumns(SHOWN_STATUS)} FROM holdfast.runs r WHERE r.id = $1`, [
-    runId,
-  ]);
-  if (!row) return null;
-  const logs = await loadLogs(query, textArray([runId]));
-  // It was removed between the two: each run has a log.
-  const log = logs.get(runId);
-  if (!log) return null;
-  const jobs = await query<JobRow>(
-    `SELECT id, kind, key, attempt, epoch, ${msOf("available_at")} AS available_ms, leased_by, ${msOf("claimed_at")} AS claimed_ms,
-epoch = 0 OR unplaced_since IS NOT NULL AS is_unplaced
-FROM holdfast.queue WHERE run_id = $1 ORDER BY available_at, id`,
-    [runId],
+const DETAILS = { atOnce: 2, most: 50 };
+
+/** Callers that wait for many runs, or many for one, are answered with few statements. */
+function getRun({ query }: Pick<Database, "query">): StoreReads["getRun"] {
+  return coalesced(DETAILS, async (runIds) => {
+    const details = await detailsOf(query, [...new Set(runIds)].sort());
+    return runIds.map((runId) => details.get(runId) ?? null);
+  });
+}
+
+async function detailsOf(query: Query, asked: readonly string[]): Promise<Map<string, RunDetail>> {
+  const rows = await query<HeadRow>(
+    `SELECT ${headColumns(SHOWN_STATUS)} FROM holdfast.runs r WHERE ${isAmong("r.id", "$1::text[]")}`,
+    [textArray(asked)],
   );
-  const waits = await waitsOfRuns(query, [runId]);
-  const hold = await holdOf(query, runId);
-  return { head: headOf(row), log, jobs: jobs.map(jobOf), waits, hold };
+  if (rows.length === 0) return new Map();
+  const runIds = rows.map(({ id }) => id).sort();
+  const logs = await loadLogs(query, textArray(runIds));
+  const jobs = await query<JobRow>(
+    `SELECT run_id, id, kind, key, attempt, epoch, ${msOf("available_at")} AS available_ms, leased_by,
+${msOf("claimed_at")} AS claimed_ms, epoch = 0 OR unplaced_since IS NOT NULL AS is_unplaced
+FROM holdfast.queue WHERE run_id = ANY($1::text[]) ORDER BY available_at, id`,
+    [textArray(runIds)],
+  );
+  const waits = await waitsOfRuns(query, runIds);
+  const holds = await holdsOf(query, runIds);
+  const details = rows.flatMap((row): [string, RunDetail][] => {
+    const { id } = row;
+    const log = logs.get(id);
+    // It was removed between the two: each run has a log.
+    if (!log) return [];
+    const ofRun = jobs.filter((job) => job.run_id === id).map(jobOf);
+    const hold = holds.get(id) ?? null;
+    return [[id, { head: headOf(row), log, jobs: ofRun, waits: waits.filter(({ runId }) => runId === id), hold }]];
+  });
+  return new Map(details);
 }
 
 const jobOf = (row: JobRow): JobView => ({

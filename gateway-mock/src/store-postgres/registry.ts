@@ -17,7 +17,7 @@ import {
 import type { Database, Query } from "./connection/database.ts";
 import { intervalOf, msOf, textArray, timeOf } from "./connection/pg-values.ts";
 import { CONTROLS, type ControlColumns, controlsOf } from "./controls.ts";
-import { EVENT_KEY_LIFETIME } from "./writer/sql.ts";
+import { EVENT_KEY_LIFETIME } from "./writer/event-keys.ts";
 
 interface FunctionRow {
   readonly slug: string;

@@ -2,8 +2,9 @@
  * Statements that find waits for an event, a signal or the end of a run, by value where their condition allows it
  * (docs/decisions/0034).
  */
+
+import { coalesced } from "@holdfast/core";
 import type { Fence, Store, StoredWait, WaitKind, WaitQuery } from "@holdfast/store";
-import { coalesced } from "./coalesced.ts";
 import type { Query } from "./connection/database.ts";
 import { msOf, numberArray, rowsOf, textArray } from "./connection/pg-values.ts";
 import { heldJobs, inLockOrder } from "./queue/claim-rows.ts";

@@ -17,6 +17,7 @@ function idsOf(wake: Wake): readonly string[] | null {
     case "JOBS_REMOVED":
       return wake.jobIds;
     case "RUNS_ENDED":
+    case "RUNS_WATCHED":
       return wake.runIds;
     case "JOBS_REDISPATCHED":
       return wake.requestIds;
@@ -37,6 +38,7 @@ function wakeOf(type: unknown, ids: readonly string[]): Wake | null {
     case "JOBS_REMOVED":
       return { type, jobIds: ids };
     case "RUNS_ENDED":
+    case "RUNS_WATCHED":
       return { type, runIds: ids };
     case "JOBS_REDISPATCHED":
       return { type, requestIds: ids };

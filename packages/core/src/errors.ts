@@ -97,6 +97,19 @@ export const ERROR_CATALOGUE = {
     summary: "Runs could not be read from the gateway.",
     fix: "Check that a Holdfast gateway runs at the base URL and accepts the signing key; the message includes its answer.",
   },
+  RUN_POSTPONED: {
+    summary:
+      "A run was asked for, but `debounce` or `batchEvents` of its function collects events first, so there is no run yet.",
+    fix: "The event is stored and will start a run; `runs.list({ eventId })` finds it by `eventId` of the error.",
+  },
+  RUN_RESULT_TIMEOUT: {
+    summary: "A run had not ended when `result({ timeout })` gave up. The run goes on.",
+    fix: "Call `result()` again, with a longer `timeout` or without one, or cancel the run.",
+  },
+  GATEWAY_CLOSING: {
+    summary: "The gateway shuts down and answers no caller that waits.",
+    fix: "Ask again: another gateway answers, or this one once it is back. The SDK does so by itself.",
+  },
   // Connection
   CONNECT_TIMEOUT: {
     summary: "No connection to a gateway was ready in time.",
@@ -284,8 +297,8 @@ export const ERROR_CATALOGUE = {
     fix: "The message names the field.",
   },
   NOT_FOUND: {
-    summary: "There is no such run or path.",
-    fix: "Check the id.",
+    summary: "There is no such run, function or path.",
+    fix: "Check the id; the message names functions that come close.",
   },
   RUN_NOT_ENDED: {
     summary: "Something was asked of a run that only a run which has ended can have.",
@@ -344,7 +357,7 @@ export const ERROR_CATALOGUE = {
     fix: "Send the `id` of the last message back as it came, in the header `Last-Event-ID`, to a gateway of the same database; or leave it out, and the stream begins with a snapshot.",
   },
   WATCHERS_FULL: {
-    summary: "The gateway has as many open live streams as it may have.",
+    summary: "The gateway has as many open live streams, or callers that wait for runs, as it may have.",
     fix: "Close streams that are not read, follow several runs with one stream (`GET /v1/runs/stream`), or add a gateway.",
   },
   SIGNAL_CONFLICT: {

@@ -57,6 +57,13 @@ export function ulidFromSeed(atMs: number, entropy: Uint8Array, offset: number):
   return encodeTime(atMs) + tail;
 }
 
+/** No id that was made at this time or later is below. */
+export function firstIdAt(timeMs: number): string {
+  return encodeTime(Math.min(Math.max(Math.floor(timeMs), 0), MAX_TIME_MS));
+}
+
+const MAX_TIME_MS = 2 ** 48 - 1;
+
 function encodeTime(timeMs: number): string {
   let rest = timeMs;
   let text = "";

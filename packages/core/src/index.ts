@@ -1,6 +1,7 @@
 export { invariant, unreachable } from "./assert.ts";
 export { type BackoffPolicy, backoffDelayMs } from "./backoff.ts";
 export { type Clock, nextTurn, systemClock, systemTimers, type TimerHandle, type Timers } from "./clock.ts";
+export { type CoalescedLimits, coalesced } from "./coalesced.ts";
 export { headOf } from "./console-line.ts";
 export { describeValue, hasControlCharacter } from "./describe-value.ts";
 export {
@@ -26,7 +27,7 @@ export {
   toPlainError,
 } from "./errors.ts";
 export { Histogram, type HistogramCounts } from "./histogram.ts";
-export { createUlidFactory, isUlid, type UlidFactory, ulidFromSeed, ulidTimeMs } from "./ids.ts";
+export { createUlidFactory, firstIdAt, isUlid, type UlidFactory, ulidFromSeed, ulidTimeMs } from "./ids.ts";
 export { LOG_LEVELS, type Log, type LoggerLike, type LogLevel, type LogRecord } from "./log-record.ts";
 export { consoleLines, LOG_LEVEL_CHOICES, type LogLevelChoice, logFor, logTo, silentLog } from "./logger.ts";
 export { createDriver, type Driver, type DriverOptions, type Next, type Step, type TraceEntry } from "./machine.ts";

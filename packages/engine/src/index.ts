@@ -5,7 +5,13 @@ export { decide } from "./decide/decide.ts";
 export { deferredEventId } from "./decide/deferred-events.ts";
 export { type Decision, EARLIER_QUEUE, FETCH_QUEUE } from "./decide/draft.ts";
 export type { DecideContext, FetchResult, Input, PassReport, PinOptions, StepResult } from "./decide/input.ts";
-export { announcesEnd, DEFERRED_SCHEDULE, type InternalEvent } from "./decide/internal-events.ts";
+export {
+  announcesEnd,
+  DEFERRED_SCHEDULE,
+  INVOKED,
+  type InternalEvent,
+  invocationText,
+} from "./decide/internal-events.ts";
 export { readReport } from "./decide/report.ts";
 export { hmacSha256, sameText, sha1Hex, sha256 } from "./digest.ts";
 export { Expressions, STEPS_A_TURN } from "./expressions/expressions.ts";

@@ -25,6 +25,7 @@ export { isOutdated, isRefusedForData, levelFor, notVirtual, StoreError, type St
 export {
   type CronTick,
   cronKey,
+  EVENT_KEY_MS,
   type EventScan,
   type EventScanPage,
   type FlowRule,
@@ -39,6 +40,7 @@ export {
   type RegisteredCron,
   readWindowKey,
   type ScheduledFunction,
+  type SkippedBy,
   type StoredCron,
   type StoredWait,
   scheduleText,
@@ -55,6 +57,7 @@ export type {
   JobView,
   QueueDepth,
   RunDetail,
+  RunEnd,
   RunFilter,
   RunPage,
   StoreReads,

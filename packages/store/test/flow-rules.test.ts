@@ -53,7 +53,7 @@ describe("Rate limits", () => {
           let count = 0;
           for (const waitMs of waits) {
             nowMs += waitMs;
-            const passed = passFlowRules(flowRules, [flowRule], newId(), nowMs) !== "skipped";
+            const passed = passFlowRules(flowRules, [flowRule], newId(), nowMs).skippedBy === null;
             if (nowMs >= beganMs + periodMs) {
               beganMs = nowMs;
               count = 0;
@@ -69,8 +69,11 @@ describe("Rate limits", () => {
   it("a run that one flow rule skips uses no capacity of the others", () => {
     const [first, second] = [rate(1, 1000), { ...rate(5, 1000), name: "idempotency" } as FlowRule];
     const flowRules = flowRulesFor(keyOfFlowRule(first), keyOfFlowRule(second));
-    expect(passFlowRules(flowRules, [first, second], "a", 10)).toEqual([]);
-    expect(passFlowRules(flowRules, [first, second], "b", 11)).toBe("skipped");
+    expect(passFlowRules(flowRules, [first, second], "a", 10)).toEqual({ skippedBy: null, jobs: [] });
+    expect(passFlowRules(flowRules, [first, second], "b", 11)).toEqual({
+      skippedBy: { rule: "rate", runId: null },
+      jobs: [],
+    });
     expect(flowRules.get(flowRuleKeyOf(keyOfFlowRule(second)))?.count).toBe(1);
   });
 });

@@ -55,7 +55,7 @@ function checkEvent(event: unknown, index: number, nowMs: number): CheckedEvent 
   if (name.includes("\0")) return refuse("`name` contains a NUL character.");
   if (RESERVED.some((prefix) => name.startsWith(prefix)))
     return refuse(`names starting with "${name.split("/")[0]}/" are reserved.`);
-  if (data !== undefined && data !== null && !isObject(data)) return refuse("`data` must be an object.");
+  if (data !== undefined && data !== null && !isDataObject(data)) return refuse("`data` must be an object.");
   if (id !== undefined && id !== null && (typeof id !== "string" || id.length > 256))
     return refuse("`id` must be a string of at most 256 characters.");
   if (typeof id === "string" && id.includes("\0")) return refuse("`id` contains a NUL character.");
@@ -67,10 +67,10 @@ function checkEvent(event: unknown, index: number, nowMs: number): CheckedEvent 
   }
   return {
     name,
-    data: isObject(data) ? withoutInternal(data) : {},
+    data: isDataObject(data) ? withoutInternal(data) : {},
     ...(typeof id === "string" && id !== "" ? { id } : {}),
     ...(typeof ts === "number" && ts > 0 ? { ts: Math.round(ts) } : {}),
-    user: isObject(user) ? user : {},
+    user: isDataObject(user) ? user : {},
     ...(typeof v === "string" ? { v } : {}),
     ...(meta === undefined ? {} : { meta }),
   };
@@ -79,10 +79,10 @@ function checkEvent(event: unknown, index: number, nowMs: number): CheckedEvent 
 const isTimestamp = (ts: unknown, nowMs: number): boolean =>
   typeof ts === "number" && ts >= 0 && ts <= nowMs + MAX_DURATION_MS;
 
-const isObject = (value: unknown): value is Record<string, unknown> | JsonText =>
+export const isDataObject = (value: unknown): value is Record<string, unknown> | JsonText =>
   value instanceof JsonText ? value.isObject : isRecord(value);
 
-function nestsDeeperThan(value: unknown, levels: number): boolean {
+export function nestsDeeperThan(value: unknown, levels: number): boolean {
   // The reader of a long text has already checked it.
   if (typeof value !== "object" || value === null || value instanceof JsonText) return false;
   return levels === 0 || Object.values(value).some((each) => nestsDeeperThan(each, levels - 1));
@@ -92,8 +92,8 @@ function nestsDeeperThan(value: unknown, levels: number): boolean {
 export const INTERNAL_FIELD = "_inngest";
 
 /** A long text is read without it. */
-function withoutInternal(data: Record<string, unknown> | JsonText): unknown {
-  if (data instanceof JsonText || !(INTERNAL_FIELD in data)) return data;
+export function withoutInternal(data: unknown): unknown {
+  if (data instanceof JsonText || !isRecord(data) || !(INTERNAL_FIELD in data)) return data;
   const { [INTERNAL_FIELD]: _, ...rest } = data;
   return rest;
 }

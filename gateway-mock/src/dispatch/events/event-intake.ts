@@ -307,7 +307,7 @@ export class EventIntake {
 const NOTHING: readonly never[] = [];
 
 /** A request that is repeated in another environment makes other events there. */
-function entropyIn(environment: string, { entropy }: IdSeed): Uint8Array {
+export function entropyIn(environment: string, { entropy }: IdSeed): Uint8Array {
   if (environment === DEFAULT_ENVIRONMENT) return entropy;
   return sha256(`${environment}\n${Buffer.from(entropy).toString("hex")}`).subarray(0, 10);
 }

@@ -38,6 +38,8 @@ export interface NewRunOptions {
   readonly origin?: RunOrigin;
   /** It belongs to this version of its app from the beginning, instead of to the newest that is connected. */
   readonly appVersion?: string;
+  /** The deadline of `fn` is one that the caller has set. */
+  readonly deadlineAsked?: boolean;
 }
 
 /** Of a run that is made of another one: which, what it has of it, and its own id where that is not up to chance. */
@@ -85,6 +87,7 @@ export function newRun(options: NewRunOptions): IntakeRun {
     ...(fn.finishInMs === null ? {} : { finishInMs: fn.finishInMs }),
     ...(start.flow ? { flow: start.flow } : {}),
     ...origin?.meta,
+    ...(options.deadlineAsked ? { deadlineAsked: true } : {}),
   };
   if (!lease) jobs.push(...startTimeout(options, jobs[0]));
   return {

@@ -8,6 +8,7 @@ import {
   type Expressions,
   type InternalEvent,
   PLAIN_START,
+  type Start,
   startOf,
   type TriggerEvent,
 } from "@holdfast/engine";
@@ -44,7 +45,31 @@ export interface StartOptions {
   readonly origin?: RunOrigin;
   /** See `newRun`. */
   readonly appVersion?: string;
+  /** What the caller wants otherwise than the function says. */
+  readonly asked?: AskedOptions;
 }
+
+/** What a run may have otherwise than its function says. */
+export interface AskedOptions {
+  /** After its creation, or its start if that is later. */
+  readonly deadlineInMs?: number;
+  readonly appVersion?: string;
+  readonly priority?: number;
+}
+
+const NOTHING_ASKED: AskedOptions = {};
+
+function optionsOf({ deadlineInMs, appVersion }: AskedOptions): Partial<KnownFunction> {
+  return {
+    ...(deadlineInMs === undefined ? {} : { deadlineInMs }),
+    ...(appVersion === undefined ? {} : { appVersion }),
+  };
+}
+
+const withPriority = (start: Start, priority: number): Start => ({
+  ...start,
+  flow: { slots: start.flow?.slots ?? [], priority },
+});
 
 /** Makes the runs that an event starts. */
 export class Starter {
@@ -77,8 +102,12 @@ export class Starter {
     const windows: WindowEntry[] = [];
     const leased: { run: IntakeRun; job: NewJob; worker: ConnectedWorker }[] = [];
     const stage = options.invokes ? "invoked" : (options.stage ?? "event");
-    for (const fn of functions) {
-      const start = fn.plain ? PLAIN_START : startOf(fn.id, fn.settings, reader, stage, this.#newId);
+    const { asked = NOTHING_ASKED } = options;
+    const appVersion = options.appVersion ?? asked.appVersion;
+    for (const known of functions) {
+      const fn = asked === NOTHING_ASKED ? known : { ...known, ...optionsOf(asked) };
+      const usual = fn.plain ? PLAIN_START : startOf(fn.id, fn.settings, reader, stage, this.#newId);
+      const start = asked.priority === undefined ? usual : withPriority(usual, asked.priority);
       if (start.window) {
         windows.push(start.window);
         continue;
@@ -97,7 +126,8 @@ export class Starter {
         lease,
         newId: this.#newId,
         ...(options.origin ? { origin: options.origin } : {}),
-        ...(options.appVersion === undefined ? {} : { appVersion: options.appVersion }),
+        ...(appVersion === undefined ? {} : { appVersion }),
+        ...(asked.deadlineInMs === undefined ? {} : { deadlineAsked: true }),
       });
       const [job] = run.jobs;
       if (worker && job) leased.push({ run, job, worker });

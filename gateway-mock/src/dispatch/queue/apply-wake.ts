@@ -6,6 +6,7 @@ import { unreachable } from "@holdfast/core";
 import type { Wake } from "@holdfast/store";
 
 import type { RunCache } from "../run-cache.ts";
+import type { RunEnds } from "../run-ends.ts";
 import type { Dispatches } from "../workers/dispatches.ts";
 import { parseRequestId } from "../workers/request-id.ts";
 import { stopJobs, stopWork } from "../workers/stop-work.ts";
@@ -17,12 +18,13 @@ export interface WakeParts {
   readonly workers: Workers;
   readonly dispatches: Dispatches;
   readonly loop: QueueLoop;
+  readonly ends: RunEnds;
   /** Reads the functions again. */
   readonly reload: () => void;
 }
 
 /** The one place that says what follows here from a wake. */
-export function applyWake(wake: Wake, { runs, workers, dispatches, loop, reload }: WakeParts): void {
+export function applyWake(wake: Wake, { runs, workers, dispatches, loop, ends, reload }: WakeParts): void {
   switch (wake.type) {
     case "JOBS_DUE":
       return loop.wake();
@@ -45,10 +47,14 @@ export function applyWake(wake: Wake, { runs, workers, dispatches, loop, reload 
       for (const runId of wake.runIds) {
         runs.forget(runId);
         stopWork(dispatches, dispatches.ofRun(runId), "The run has ended.");
+        ends.onEnded(runId);
       }
       return;
+    case "RUNS_WATCHED":
+      return ends.onWatched(wake.runIds);
     case "ANYTHING":
       reload();
+      ends.onMissed();
       loop.addHeldFunctions(workers.functionIds());
       loop.reviewFunctions(workers.functionIds());
       return loop.wake();

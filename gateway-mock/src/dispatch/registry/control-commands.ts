@@ -45,7 +45,7 @@ export class ControlCommands {
   /** @throws HoldfastError `NOT_FOUND` */
   async pauseFunction(environment: string, name: string, note: string | null): Promise<PausedFunction> {
     const { store, functions, log } = this.#parts;
-    const { id } = await this.#function(environment, name);
+    const { id } = await findFunction(this.#parts.functions, environment, name);
     const changed = await store.pauseFunction(id, note);
     await functions.load();
     const why = note === null ? "" : `: ${note}`;
@@ -56,7 +56,7 @@ export class ControlCommands {
   /** @throws HoldfastError `NOT_FOUND` */
   async resumeFunction(environment: string, name: string): Promise<PausedFunction> {
     const { store, functions, log } = this.#parts;
-    const { id } = await this.#function(environment, name);
+    const { id } = await findFunction(this.#parts.functions, environment, name);
     const changed = await store.resumeFunction(id);
     await functions.load();
     if (changed) log("info", `The function ${plainName(id)} is resumed.`, { functionId: id });
@@ -83,17 +83,5 @@ export class ControlCommands {
     const what = isDrained ? "is drained: it gets no new work" : "gets work again";
     if (changed) log("info", `The worker ${instanceId} ${what}.`, { instanceId });
     return { instanceId, isDrained, changed, connections: own };
-  }
-
-  /** Another gateway may have heard of it a moment ago. */
-  async #function(environment: string, name: string) {
-    const { functions } = this.#parts;
-    try {
-      return findFunction(functions, environment, name);
-    } catch (error) {
-      if (!HoldfastError.is(error) || error.code !== "NOT_FOUND") throw error;
-      await functions.load();
-      return findFunction(functions, environment, name);
-    }
   }
 }

@@ -7,10 +7,22 @@ import type { Functions, KnownFunction } from "./functions.ts";
 const MOST_NAMED = 20;
 
 /**
- * Of this environment: `shop-order`, its uuid, or `order` where just one app has a function of that id.
+ * Of this environment: `shop-order`, its uuid, or `order` where just one app has a function of that id. One that another
+ * gateway has stored a moment ago is found as well.
  * @throws HoldfastError `NOT_FOUND`, which names those that come close; `OPTION_INVALID` when several apps have it
  */
-export function findFunction(functions: Functions, environment: string, name: string): KnownFunction {
+export async function findFunction(functions: Functions, environment: string, name: string): Promise<KnownFunction> {
+  const { version } = functions;
+  try {
+    return find(functions, environment, name);
+  } catch (error) {
+    await functions.renewIfChanged();
+    if (functions.version === version) throw error;
+    return find(functions, environment, name);
+  }
+}
+
+function find(functions: Functions, environment: string, name: string): KnownFunction {
   const exact = functions.get(qualify(environment, name));
   if (exact) return exact;
   const here = [...functions.all()].filter((fn) => fn.environment === environment);

@@ -29,6 +29,7 @@ import {
   timeOf,
 } from "../connection/pg-values.ts";
 
+import { freeKeys, HOLD_KEYS, holdParams, type KeyRow, READ_KEYS } from "./event-keys.ts";
 import { lockFlowRules, writeFlowRules } from "./flow-rule-rows.ts";
 
 import { insertJobs } from "./jobs.ts";
@@ -37,8 +38,6 @@ import { factsOf, insertLog, type NewerRow, newerByRun, readNewer } from "./log.
 import { insertOrigins } from "./origins.ts";
 import { answering, together } from "./together.ts";
 import { deleteWaits, insertWaits, lockSignals } from "./waits.ts";
-
-export const EVENT_KEY_LIFETIME = "24 hours";
 
 /** Makes the row that `markStatement` changes; outside of batches, so that it is always there to be locked and read. */
 export const ENTER_WRITER = `INSERT INTO holdfast.writers (id, batch, seen_at) VALUES ($1, 0, now())
@@ -65,12 +64,6 @@ WHERE id IN (SELECT unnest($1::text[]) UNION SELECT id FROM holdfast.queue WHERE
   UNION SELECT id FROM holdfast.queue WHERE run_id = ANY($3::text[]) AND kind = 'pass')
 ORDER BY id FOR UPDATE`;
 export const LOCK_RUNS = `SELECT id, version, status FROM holdfast.runs WHERE ${isAmong("id", "$1::text[]")} ORDER BY id FOR UPDATE`;
-const HOLD_KEYS = `INSERT INTO holdfast.event_keys AS k (name, key, event_id, received_at)
-SELECT name, key, event_id, now() FROM unnest($1::text[], $2::text[], $3::text[]) AS n(name, key, event_id)
-ON CONFLICT (name, key) DO UPDATE SET event_id = excluded.event_id, received_at = excluded.received_at
-WHERE k.received_at < now() - interval '${EVENT_KEY_LIFETIME}'`;
-const READ_KEYS = `SELECT name, key, event_id FROM holdfast.event_keys
-WHERE (name, key) IN (SELECT * FROM unnest($1::text[], $2::text[]))`;
 
 /** What a look under locks found. */
 export interface LockedBatch {
@@ -94,7 +87,7 @@ export async function lockRows(query: Query, needs: Needs, mark: BatchMark): Pro
     lockJobs(query, needs),
     runIds.length > 0 ? query<LockedRun>(LOCK_RUNS, [textArray(runIds)]) : [],
     additions.length > 0 ? query<NewerRow>(log.text, log.params) : [],
-    eventKeys.length > 0 ? query(HOLD_KEYS, [names, keys, textArray(eventKeys.map((entry) => entry.eventId))]) : [],
+    eventKeys.length > 0 ? query(HOLD_KEYS, [names, keys, ...holdParams(eventKeys)]) : [],
     eventKeys.length > 0 ? query<KeyRow>(READ_KEYS, [names, keys]) : [],
     signals.length > 0 ? lockSignals(query, signals) : [],
     needs.flowRules.length > 0 ? lockFlowRules(query, needs.flowRules) : NO_FLOW_RULES,
@@ -136,12 +129,6 @@ interface MarkRow {
   /** JSON. */
   readonly awaited: string;
   readonly registry: number;
-}
-
-interface KeyRow {
-  readonly name: string;
-  readonly key: string;
-  readonly event_id: string;
 }
 
 interface JobRow {
@@ -330,18 +317,6 @@ function moveCrons(ticks: readonly CronTick[]): Statement {
       textArray(ticks.map((tick) => tick.functionId)),
       textArray(ticks.map((tick) => tick.cron)),
       numberArray(ticks.map((tick) => tick.next?.tickMs ?? null)),
-    ],
-  };
-}
-
-function freeKeys(keys: WriteSet["freeKeys"]): Statement {
-  return {
-    text: `DELETE FROM holdfast.event_keys WHERE (name, key, event_id) IN (
-  SELECT * FROM unnest($1::text[], $2::text[], $3::text[]))`,
-    params: [
-      textArray(keys.map(({ name }) => name)),
-      textArray(keys.map(({ key }) => key)),
-      textArray(keys.map(({ eventId }) => eventId)),
     ],
   };
 }

@@ -69,6 +69,32 @@ export function invokedEvent(ctx: DecideContext, invocation: Invocation): Intern
   return made({ id, name: INVOKED, environment, tsMs }, text, { invokes });
 }
 
+/** What the event of a run that was asked for from outside holds. */
+export interface OutsideInvocation {
+  readonly id: string;
+  /** As people call it. */
+  readonly functionId: string;
+  readonly tsMs: number;
+  readonly data: unknown;
+  readonly user: unknown;
+  readonly v: unknown;
+  readonly meta: unknown;
+}
+
+/** Its JSON text. */
+export function invocationText({ id, functionId, tsMs, data, user, v, meta }: OutsideInvocation): string {
+  const fields = [
+    `"id":"${id}"`,
+    `"name":"${INVOKED}"`,
+    `"data":${invokedData(data, { fn_id: functionId })}`,
+    `"ts":${tsMs}`,
+    `"user":${jsonText(user ?? {})}`,
+    ...(v === undefined ? [] : [`"v":${jsonText(v)}`]),
+    ...(meta === undefined ? [] : [`"meta":${jsonText(meta)}`]),
+  ];
+  return `{${fields.join(",")}}`;
+}
+
 /** Of fields with one name the last one counts. */
 function invokedData(data: unknown, meta: object): string {
   const isEmpty = !(data instanceof JsonText) || !data.isObject || data.values === 1;

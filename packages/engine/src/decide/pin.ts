@@ -11,7 +11,8 @@ export function pin(draft: Draft, { version, options }: Extract<Input, { type: "
   const { maxAttempts, deadlineInMs, finishInMs, cancelRules } = options;
   // Until it starts its first pass is due since it was made, or since its event lets it start.
   const beginMs = draft.jobs.get("pass")?.dueMs ?? ctx.nowMs;
-  const deadlineMs = deadlineInMs === null ? null : beginMs + deadlineInMs;
+  const ofVersion = deadlineInMs === null ? null : beginMs + deadlineInMs;
+  const deadlineMs = state.deadlineAsked ? state.deadlineMs : ofVersion;
   const waits = cancelRules && cancelWaits(state, cancelRules, (one) => ctx.waitMatch(one, state.eventText), ctx.nowMs);
   const isMoved = deadlineMs !== state.deadlineMs;
   const meta: PinMeta = {

@@ -154,6 +154,7 @@ function applyCreated(state: RunState, row: LogRow, atMs: number): void {
   state.deadlineMs = meta.deadlineInMs === undefined ? null : beginMs + meta.deadlineInMs;
   state.finishMs = meta.finishInMs ?? null;
   state.createdMs = atMs;
+  state.deadlineAsked = meta.deadlineAsked === true;
 }
 
 /** Timers that it has then follow with rows of their own. */

@@ -68,6 +68,8 @@ export interface RunMeta {
   /** From its start. */
   readonly finishInMs?: number;
   readonly flow?: RunFlow;
+  /** The caller that asked for it has set its deadline. */
+  readonly deadlineAsked?: true;
   /** Of a batch: how long its first event's text is; the others follow. */
   readonly eventLength?: number;
   /** The run whose events it was made with once more. */

@@ -131,6 +131,8 @@ export interface RunState {
   /** How long it may take from its start. */
   finishMs: number | null;
   createdMs: number;
+  /** Its deadline is its own, whatever the version says that begins it. */
+  deadlineAsked: boolean;
 }
 
 export interface RunIdentity {
@@ -181,6 +183,7 @@ export function emptyRun(identity: RunIdentity): RunState {
     deadlineMs: null,
     finishMs: null,
     createdMs: 0,
+    deadlineAsked: false,
   };
 }
 

@@ -6,8 +6,6 @@ import type { Needs } from "../rules/plan.ts";
 import type { EventWrite, WriteSet } from "../rules/write-set.ts";
 import { byText, type EventRow, type TableClock } from "./rows.ts";
 
-const DAY_MS = 86_400_000;
-
 const mayContain = (payload: string, text: string | null): boolean =>
   text === null ||
   payload.includes(text) ||
@@ -20,7 +18,7 @@ const EXPONENT = /[:,[][\s]*-?[0-9.]+[eE]/;
 export class Events {
   /** In the order in which they came. */
   readonly rows = new Map<string, EventRow>();
-  readonly #keys = new Map<string, { readonly eventId: string; readonly atMs: number }>();
+  readonly #keys = new Map<string, { readonly eventId: string; readonly untilMs: number }>();
   readonly #clock: TableClock;
 
   constructor(clock: TableClock) {
@@ -42,13 +40,13 @@ export class Events {
   /** The event that holds the key, if one does. */
   holderOf(name: string, key: string): string | undefined {
     const held = this.#keys.get(eventKeyOf(name, key));
-    return held && this.#clock.nowMs() - held.atMs <= DAY_MS ? held.eventId : undefined;
+    return held && this.#clock.nowMs() <= held.untilMs ? held.eventId : undefined;
   }
 
   holdKeys({ eventKeys }: Needs): void {
-    for (const { name, key, eventId } of eventKeys) {
+    for (const { name, key, eventId, keptMs } of eventKeys) {
       if (this.holderOf(name, key) !== undefined) continue;
-      this.#keys.set(eventKeyOf(name, key), { eventId, atMs: this.#clock.nowMs() });
+      this.#keys.set(eventKeyOf(name, key), { eventId, untilMs: this.#clock.nowMs() + keptMs });
     }
   }
 
@@ -63,7 +61,7 @@ export class Events {
 
   tidy(): void {
     const nowMs = this.#clock.nowMs();
-    for (const [key, { atMs }] of this.#keys) if (atMs < nowMs - DAY_MS) this.#keys.delete(key);
+    for (const [key, { untilMs }] of this.#keys) if (untilMs < nowMs) this.#keys.delete(key);
   }
 
   payloads(eventIds: readonly string[]): string[] {

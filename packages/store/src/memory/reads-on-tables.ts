@@ -35,6 +35,10 @@ export class ReadsOnTables implements Reads {
     return this.#access.call(() => this.#tables.detail(runId));
   }
 
+  endsOf(runIds: readonly string[]): ReturnType<Reads["endsOf"]> {
+    return this.#access.call(() => this.#tables.endsOf(runIds));
+  }
+
   listEvents(filter: Parameters<Reads["listEvents"]>[0]): ReturnType<Reads["listEvents"]> {
     return this.#access.call(() => this.#tables.eventTable.list(filter));
   }

@@ -121,16 +121,20 @@ export class Runs {
     return waits && isLeased ? { ...head, status: "RUNNING" } : head;
   }
 
-  list({ environment, status, functionId, cursor, limit }: RunFilter, ofEvent: readonly string[] | null): RunPage {
+  list(filter: RunFilter, ofEvent: readonly string[] | null): RunPage {
+    const { environment, functionId, cursor, limit, eventName, createdAfterMs = 0, createdBeforeMs } = filter;
+    const statuses = filter.status === undefined ? null : [filter.status].flat();
     const found = [...this.rows.values()]
       .filter(({ head }) => environment === undefined || environmentOf(head.functionId) === environment)
       .filter(({ head }) => !functionId || head.functionId === functionId)
       .filter(({ head }) => !ofEvent || ofEvent.includes(head.id))
       .filter(({ head }) => cursor === undefined || head.id < cursor)
+      .filter(({ head }) => eventName === undefined || head.eventName === eventName)
+      .filter(({ head }) => head.createdMs >= createdAfterMs && head.createdMs < (createdBeforeMs ?? Infinity))
       // By status live runs are found through their jobs.
-      .filter(({ head, jobs }) => !status || head.endedMs !== null || jobs.size > 0)
+      .filter(({ head, jobs }) => !statuses || head.endedMs !== null || jobs.size > 0)
       .map((run) => this.shown(run))
-      .filter((head) => !status || head.status === status)
+      .filter((head) => !statuses || statuses.includes(head.status))
       .sort((a, b) => byText(b.id, a.id));
     const runs = found.slice(0, Math.min(Math.max(Math.trunc(limit), 1), 1000));
     return { runs, nextCursor: found.length > runs.length ? (runs.at(-1)?.id ?? null) : null };

@@ -2,7 +2,8 @@
  * All tables, and the transactions on them. What a batch may write is decided in `../rules`, as on Postgres; here is
  * what the SQL does there.
  */
-import type { RunDetail } from "../port/reads.ts";
+
+import type { RunDetail, RunEnd } from "../port/reads.ts";
 import type { RunOrigin } from "../port/repair.ts";
 import type { RunHead, StoredRun } from "../port/work.ts";
 import { factKeyOf } from "../rules/fact-key.ts";
@@ -136,6 +137,11 @@ export class Tables {
   stored(runId: string): StoredRun | undefined {
     const run = this.runs.get(runId);
     return run && { head: run.head, log: [...run.log] };
+  }
+
+  endsOf(runIds: readonly string[]): RunEnd[] {
+    const heads = runIds.flatMap((runId) => this.runs.get(runId)?.head ?? []);
+    return heads.map(({ id, functionId, endedMs }) => ({ id, functionId, isEnded: endedMs !== null }));
   }
 
   detail(runId: string): RunDetail | null {

@@ -5,12 +5,17 @@
 import type { StoredFunction } from "./registry.ts";
 import type { Fence, LogRow, NewJob, NewRun } from "./work.ts";
 
+/** How long the ids that senders gave count. */
+export const EVENT_KEY_MS = 86_400_000;
+
 export interface NewEvent {
   /** ULID. */
   readonly id: string;
   readonly name: string;
   /** The id that the sender gave, if it did. */
   readonly idempotencyKey?: string | null;
+  /** How long that id counts. Default `EVENT_KEY_MS`. */
+  readonly keyKeptMs?: number;
   /** The sender's time. */
   readonly tsMs: number;
   /** The whole event as JSON text, as it is passed to functions. */
@@ -42,6 +47,8 @@ export interface IntakeItem {
   readonly lease?: NewJob["lease"];
   /** Stored only where something waits for an event of this name; needs no runs. */
   readonly ifAwaited?: boolean;
+  /** Stored only when one of its runs is made, or a window takes it; its key is free again otherwise. */
+  readonly ifStarts?: boolean;
   /**
    * Of the registry that its runs and windows were decided on. Nothing is stored when the store's is another one by
    * now.
@@ -61,6 +68,8 @@ export interface IntakeOutcome {
   /** Runs that did not pass their flow rules, and how many windows did not open or take the event for that. */
   readonly skipped: readonly string[];
   readonly skippedWindows: number;
+  /** What has stopped the first of them; null when none was stopped. */
+  readonly skippedBy: SkippedBy | null;
   /** Its source was stale, or its window has changed or is not due: nothing was made. */
   readonly lost: boolean;
   /** The registry has changed since it was decided on: nothing was made. Read it and decide again. */
@@ -85,6 +94,13 @@ export type FlowRule =
       /** Of the job that cancels the run before, with `cancel`. */
       readonly jobId: string;
     };
+
+/** The flow rule that a run has not passed. */
+export interface SkippedBy {
+  readonly rule: "rate" | "idempotency" | "single";
+  /** Of a singleton: the run that has its place. */
+  readonly runId: string | null;
+}
 
 export type WindowKind = "debounce" | "batch" | "full";
 

@@ -13,6 +13,8 @@ export interface StoreReads {
   /** Newest first. `cursor` is the `nextCursor` of the page before. */
   listRuns(filter: RunFilter): Promise<RunPage>;
   getRun(runId: string): Promise<RunDetail | null>;
+  /** Which of these runs there are, and which of them have ended. Calls of many share statements. */
+  endsOf(runIds: readonly string[]): Promise<readonly RunEnd[]>;
   /** Newest first. */
   listEvents(filter: { readonly limit: number; readonly cursor?: string; readonly name?: string }): Promise<EventPage>;
   getEvent(eventId: string): Promise<EventDetail | null>;
@@ -30,12 +32,23 @@ export interface StoreReads {
 export interface RunFilter {
   /** Only of this one; default: of all. */
   readonly environment?: string;
-  readonly status?: RunStatus;
+  /** Of one of these. */
+  readonly status?: RunStatus | readonly RunStatus[];
   readonly functionId?: string;
   readonly eventId?: string;
+  readonly eventName?: string;
+  /** Created at this time or later. */
+  readonly createdAfterMs?: number;
+  readonly createdBeforeMs?: number;
   /** 1 to 1000. */
   readonly limit: number;
   readonly cursor?: string;
+}
+
+export interface RunEnd {
+  readonly id: string;
+  readonly functionId: string;
+  readonly isEnded: boolean;
 }
 
 export interface RunPage {

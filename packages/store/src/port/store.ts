@@ -338,8 +338,10 @@ export type Wake =
   | { readonly type: "VERSIONS_CHANGED"; readonly functionIds: readonly string[] }
   /** The registry of functions changed. */
   | { readonly type: "REGISTRY_CHANGED" }
-  /** These runs were ended from outside (cancelled): workers that have their work should stop it. */
+  /** These runs have ended: workers that have their work should stop it, callers that wait for them are answered. */
   | { readonly type: "RUNS_ENDED"; readonly runIds: readonly string[] }
+  /** Callers wait for the end of these runs: who ends one says so. */
+  | { readonly type: "RUNS_WATCHED"; readonly runIds: readonly string[] }
   /** These jobs are no more, though a worker may be at them. */
   | { readonly type: "JOBS_REMOVED"; readonly jobIds: readonly string[] }
   /**

@@ -2,7 +2,14 @@
  * Rate limits, singletons and windows: whether a run or event passes, and what its row becomes. Pure; the stores lock
  * and write the rows.
  */
-import { type FlowRule, MAX_BATCH_LENGTH, type WindowEntry, type WindowKey, windowKeyText } from "../port/events.ts";
+import {
+  type FlowRule,
+  MAX_BATCH_LENGTH,
+  type SkippedBy,
+  type WindowEntry,
+  type WindowKey,
+  windowKeyText,
+} from "../port/events.ts";
 import type { NewJob } from "../port/work.ts";
 
 /** The row of a flow rule while a batch is planned. */
@@ -42,20 +49,26 @@ export const keyOfFlowRule = (flowRule: FlowRule): FlowRuleKey => ({
 
 const HOUR_MS = 3_600_000;
 
-/** Whether a run may be made; if so its flow rules are marked. Jobs that cancel another run for it are returned. */
+interface PassedFlowRules {
+  /** Null: it may be made. */
+  readonly skippedBy: SkippedBy | null;
+  readonly jobs: readonly NewJob[];
+}
+
+/** Whether a run may be made; if so its flow rules are marked, and the jobs that cancel another run for it returned. */
 export function passFlowRules(
   flowRules: FlowRules,
   wanted: readonly FlowRule[],
   runId: string,
   atMs: number,
-): NewJob[] | "skipped" {
+): PassedFlowRules {
   const states = wanted.map((flowRule) => ({ flowRule, state: stateOf(flowRules, keyOfFlowRule(flowRule)) }));
-  const blocked = states.some(({ flowRule, state }) =>
+  const blocked = states.find(({ flowRule, state }) =>
     flowRule.type === "rate"
       ? rateCount(state, flowRule.periodMs, atMs) >= flowRule.limit
       : flowRule.mode === "skip" && state.live,
   );
-  if (blocked) return "skipped";
+  if (blocked) return { skippedBy: skippedBy(blocked.flowRule, blocked.state), jobs: [] };
   const jobs: NewJob[] = [];
   for (const { flowRule, state } of states) {
     state.changed = true;
@@ -71,7 +84,11 @@ export function passFlowRules(
       state.expiresMs = atMs + HOUR_MS;
     }
   }
-  return jobs;
+  return { skippedBy: null, jobs };
+}
+
+function skippedBy(flowRule: FlowRule, { runId }: FlowRuleState): SkippedBy {
+  return flowRule.type === "rate" ? { rule: flowRule.name, runId: null } : { rule: "single", runId };
 }
 
 function rateCount(state: FlowRuleState, periodMs: number, atMs: number): number {

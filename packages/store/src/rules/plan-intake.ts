@@ -6,6 +6,7 @@ import {
   type IntakeRun,
   type IntakeSource,
   type NewWait,
+  type SkippedBy,
 } from "../port/events.ts";
 import type { LogRow, NewJob, NewRun, RunStatus } from "../port/work.ts";
 import { factKeyOf } from "./fact-key.ts";
@@ -39,6 +40,7 @@ export function planIntake(item: IntakeItem, scene: Scene): IntakeResult {
     awaited,
     skipped: [],
     skippedWindows: 0,
+    skippedBy: null,
     lost: false,
     outdated: false,
   };
@@ -54,9 +56,17 @@ export function planIntake(item: IntakeItem, scene: Scene): IntakeResult {
   const { registryVersion } = item;
   if (registryVersion !== undefined && registryVersion !== found.registryVersion) return outdated(result, item, scene);
   if (item.source && !takeSource(item.source, scene)) return { ...result, awaited: false, lost: true };
-  const made = item.runs.filter((run) => isMade(run, scene));
-  const skipped = item.runs.filter((run) => !made.includes(run)).map(({ run }) => run.id);
+  const tried = item.runs.map((run) => ({ run, skippedBy: whySkipped(run, scene) }));
+  const made = item.runs.filter((_, index) => !tried[index]?.skippedBy);
+  const skipped = tried.filter(({ skippedBy }) => skippedBy).map(({ run }) => run.run.id);
   const runIds = made.map(({ run }) => run.id);
+  const joined = joinWindows(item, scene);
+  const skippedBy = tried.find((one) => one.skippedBy)?.skippedBy ?? joined.skippedBy;
+  const { skipped: skippedWindows } = joined;
+  if (item.ifStarts && made.length === 0 && skippedWindows === (item.windows ?? []).length) {
+    freeKey(item, scene);
+    return { ...result, awaited: false, skipped, skippedWindows, skippedBy };
+  }
   if (item.storedEvents) for (const runId of runIds) writes.links.push({ eventIds: item.storedEvents, runId });
   else writes.events.push({ event, runIds });
   const firstLog = writes.logs.length;
@@ -67,36 +77,46 @@ export function planIntake(item: IntakeItem, scene: Scene): IntakeResult {
     if (facts.length > 0) writes.logs.push({ runId: run.id, facts, version: 1, status });
   }
   const logIndex = writes.logs.length > firstLog ? firstLog : null;
-  const skippedWindows = joinWindows(item, scene);
   if (awaited) writes.jobs.push(eventJob(event.id, item.lease ?? null));
-  return { ...result, logIndex, skipped, skippedWindows };
+  return { ...result, logIndex, skipped, skippedWindows, skippedBy };
 }
 
 /** Nothing is written of it, and no other event is rejected for its key. */
-function outdated(result: IntakeResult, { event }: IntakeItem, scene: Scene): IntakeResult {
-  scene.outdated.add(event.id);
-  const { name, idempotencyKey: key } = event;
-  if (key) scene.writes.freeKeys.push({ name, key, eventId: event.id });
+function outdated(result: IntakeResult, item: IntakeItem, scene: Scene): IntakeResult {
+  freeKey(item, scene);
   return { ...result, awaited: false, outdated: true };
 }
 
-function isMade({ run, flowRules = [] }: IntakeRun, { flowRules: states, found, writes }: Scene): boolean {
-  if (flowRules.length === 0) return true;
-  const jobs = passFlowRules(states, flowRules, run.id, found.atMs);
-  if (jobs === "skipped") return false;
-  writes.jobs.push(...jobs);
-  return true;
+/** Of an event that is not stored. Later ones of the batch with the same key are to be sent again. */
+function freeKey({ event: { id, name, idempotencyKey: key } }: IntakeItem, scene: Scene): void {
+  scene.outdated.add(id);
+  if (key) scene.writes.freeKeys.push({ name, key, eventId: id });
 }
 
-/** How many windows the event may not join. */
-function joinWindows({ event, windows = [] }: IntakeItem, { flowRules, found, writes }: Scene): number {
+/** Null: the run is made. */
+function whySkipped({ run, flowRules = [] }: IntakeRun, { flowRules: states, found, writes }: Scene): SkippedBy | null {
+  if (flowRules.length === 0) return null;
+  const { skippedBy, jobs } = passFlowRules(states, flowRules, run.id, found.atMs);
+  writes.jobs.push(...jobs);
+  return skippedBy;
+}
+
+/** How many windows the event may not join, and why not the first of them. */
+function joinWindows(
+  { event, windows = [] }: IntakeItem,
+  { flowRules, found, writes }: Scene,
+): { readonly skipped: number; readonly skippedBy: SkippedBy | null } {
   let skipped = 0;
+  let first: SkippedBy | null = null;
   for (const entry of windows) {
-    if (passFlowRules(flowRules, entry.flowRules, "", found.atMs) === "skipped") skipped += 1;
-    else
+    const { skippedBy } = passFlowRules(flowRules, entry.flowRules, "", found.atMs);
+    if (skippedBy) {
+      skipped += 1;
+      first ??= skippedBy;
+    } else
       writes.jobs.push(...joinWindow(flowRules, entry, { id: event.id, length: event.payloadJson.length }, found.atMs));
   }
-  return skipped;
+  return { skipped, skippedBy: first };
 }
 
 /** The job that an intake comes from, if it is still its own, ends with it. */

@@ -2,7 +2,7 @@
  * Plans a batch: which units win, and everything that is written for them, as one pure function of the locked rows
  * (BATCH-1 to BATCH-10).
  */
-import type { IntakeItem, IntakeOutcome, NewWait } from "../port/events.ts";
+import { EVENT_KEY_MS, type IntakeItem, type IntakeOutcome, type NewWait } from "../port/events.ts";
 import type { CommitOutcome, LostWhy, Transition } from "../port/store.ts";
 import type { LogRow, RunStatus } from "../port/work.ts";
 import { eventKeyOf, type FlowRuleKey, flowRuleKeyOf, keyOfFlowRule } from "./flow-rules.ts";
@@ -25,6 +25,14 @@ export interface BatchPlan {
   readonly writes: WriteSet;
 }
 
+/** An id that a sender gave, for an event that is to have it. */
+export interface WantedKey {
+  readonly name: string;
+  readonly key: string;
+  readonly eventId: string;
+  readonly keptMs: number;
+}
+
 /** What the first half has to lock and look up. */
 export interface Needs {
   readonly jobIds: string[];
@@ -32,7 +40,7 @@ export interface Needs {
   /** Of these only the pass: a write that adds facts without a look at the head holds it, as the job of its fence. */
   readonly passesOfRuns: string[];
   readonly runIds: string[];
-  readonly eventKeys: readonly { readonly name: string; readonly key: string; readonly eventId: string }[];
+  readonly eventKeys: readonly WantedKey[];
   readonly eventNames: string[];
   readonly signals: string[];
   readonly flowRules: readonly FlowRuleKey[];
@@ -58,7 +66,7 @@ export function needsOf(units: readonly Unit[]): Needs {
   const jobsOfRuns = new Set<string>();
   const passesOfRuns = new Set<string>();
   const runIds = new Set<string>();
-  const eventKeys = new Map<string, { name: string; key: string; eventId: string }>();
+  const eventKeys = new Map<string, WantedKey>();
   const eventNames = new Set<string>();
   const signals = new Set<string>();
   const flowRules = new Map<string, FlowRuleKey>();
@@ -69,11 +77,11 @@ export function needsOf(units: readonly Unit[]): Needs {
     if (registryVersion !== undefined) registryVersions.add(registryVersion);
     for (const item of itemsOf(unit)) for (const key of flowRulesOf(item)) flowRules.set(flowRuleKeyOf(key), key);
     if (unit.type === "intake") {
-      const { id, name, idempotencyKey: key } = unit.item.event;
+      const { id, name, idempotencyKey: key, keyKeptMs: keptMs = EVENT_KEY_MS } = unit.item.event;
       if (unit.item.source) jobIds.add(unit.item.source.fence.jobId);
       eventNames.add(name);
       if (key && !eventKeys.has(eventKeyOf(name, key)))
-        eventKeys.set(eventKeyOf(name, key), { name, key, eventId: id });
+        eventKeys.set(eventKeyOf(name, key), { name, key, eventId: id, keptMs });
       continue;
     }
     const { fence, cas, create, runId, log, seen = 0, removeJobs, events = [], addWaits = [] } = unit.transition;

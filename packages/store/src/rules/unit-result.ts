@@ -1,3 +1,4 @@
+import type { SkippedBy } from "../port/events.ts";
 import type { LostWhy } from "../port/store.ts";
 
 /** What a unit comes to, as far as that is known before it is written. */
@@ -20,6 +21,7 @@ export type UnitResult =
       readonly awaited: boolean;
       readonly skipped: readonly string[];
       readonly skippedWindows: number;
+      readonly skippedBy: SkippedBy | null;
       readonly lost: boolean;
       readonly outdated: boolean;
     };

@@ -1,7 +1,7 @@
 import { deferred } from "@holdfast/core";
 import { expect, test } from "vitest";
 
-import { coalesced } from "../../src/store-postgres/coalesced.ts";
+import { coalesced } from "../src/index.ts";
 
 /** Statements as they were sent, each answered when the test says so. */
 function statements() {

@@ -2,7 +2,7 @@
  * Calls that many make at the same time become few statements: what is asked while one is under way waits for the next.
  * Used for small look-ups and deletions by id, of which each alone would take a round trip and a connection.
  */
-import { type Deferred, deferred } from "@holdfast/core";
+import { type Deferred, deferred } from "./promises.ts";
 
 export interface CoalescedLimits {
   /** Statements under way at a time, so that a crowd leaves connections to others. */

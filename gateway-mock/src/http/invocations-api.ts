@@ -1,0 +1,109 @@
+/** The route that starts a run of one function, and tells repeated requests the same run. */
+import { HoldfastError } from "@holdfast/core";
+import { readJson } from "@holdfast/engine";
+import { isRecord, WIRE_LIMITS } from "@holdfast/protocol";
+import type { Hono } from "hono";
+import Type from "typebox";
+import { nearestName } from "../config/nearest-name.ts";
+import { limitBody } from "./bodies.ts";
+import { readSeed, SEED_HEADER } from "./events-api.ts";
+import { describe } from "./openapi/describe-route.ts";
+import { At, Json } from "./openapi/schemas.ts";
+import type { HttpParts } from "./parts.ts";
+import { instantIn } from "./read-instant.ts";
+
+const Instant = Type.Union([At, Type.Number({ description: "Milliseconds since 1970." })]);
+
+const BodySchema = Type.Object(
+  {
+    data: Type.Optional(Type.Object({}, { additionalProperties: true, description: "The `data` of its event." })),
+    id: Type.Optional(
+      Type.String({
+        maxLength: 256,
+        description: "The same id again, within 30 days, is the same run of the function.",
+      }),
+    ),
+    at: Type.Optional(Instant),
+    deadline: Type.Optional(Instant),
+    appVersion: Type.Optional(
+      Type.String({ description: "Begins with this version of the app, not with the newest." }),
+    ),
+    priority: Type.Optional(Type.Integer({ minimum: -600, maximum: 600, description: "Seconds ahead of other runs." })),
+    user: Type.Optional(Json),
+    v: Type.Optional(Type.String()),
+    meta: Type.Optional(Json),
+  },
+  { title: "Invocation" },
+);
+
+const OutcomeSchema = Type.Union(
+  [
+    Type.Object({
+      outcome: Type.Literal("started"),
+      functionId: Type.String(),
+      runId: Type.String(),
+      eventId: Type.String(),
+      isNew: Type.Boolean({ description: "False: an earlier request with this id has started it." }),
+    }),
+    Type.Object({
+      outcome: Type.Literal("skipped"),
+      functionId: Type.String(),
+      reason: Type.Enum(["rateLimit", "idempotency", "singleton"]),
+      runId: Type.Union([Type.String({ description: "Of a singleton, the run that has its place." }), Type.Null()]),
+    }),
+    Type.Object({
+      outcome: Type.Literal("postponed"),
+      functionId: Type.String(),
+      reason: Type.Enum(["debounce", "batchEvents"]),
+      eventId: Type.String({ description: "A run will be made of it: `GET /v1/runs?eventId=...` finds it." }),
+    }),
+  ],
+  { title: "InvocationOutcome" },
+);
+
+const FIELDS: readonly string[] = Object.keys(BodySchema.properties);
+
+const INVOKE = describe({
+  operationId: "invokeFunction",
+  summary: "Starts a run of one function.",
+  description:
+    "The run passes the function's `rateLimit`, `idempotency`, `singleton`, `debounce` and `batchEvents`: `outcome` says what came of it. The header `x-inngest-event-id-seed` names the request: sent again with the same one, it counts once.",
+  tag: "runs",
+  params: { id: "The function: `<app>-<function>`, its uuid, or its own id where only one app has it." },
+  body: { contentType: "application/json", schema: BodySchema },
+  answers: { 200: OutcomeSchema },
+  failures: { 404: "There is no such function; the message names those that come close." },
+});
+
+export function invocationsApi(app: Hono, { dispatcher }: Pick<HttpParts, "dispatcher">): void {
+  app.post("/v1/functions/:id/runs", INVOKE, limitBody(WIRE_LIMITS.maxEventBytes), async (c) => {
+    const bytes = new Uint8Array(await c.req.arrayBuffer());
+    const body = bytes.byteLength === 0 ? {} : await readJson(bytes, { what: "The body", levels: 1 });
+    if (!isRecord(body)) throw new HoldfastError("BODY_INVALID", "The body must be an object.");
+    checkFields(body);
+    const { at, deadline, ...rest } = body;
+    const seed = readSeed(c.req.header(SEED_HEADER));
+    const atMs = instantIn("at", at);
+    const deadlineMs = instantIn("deadline", deadline);
+    const outcome = await dispatcher.invoke({
+      ...rest,
+      environment: c.get("environment"),
+      function: c.req.param("id"),
+      ...(atMs === undefined ? {} : { atMs }),
+      ...(deadlineMs === undefined ? {} : { deadlineMs }),
+      ...(seed ? { seed } : {}),
+    });
+    return c.json(outcome);
+  });
+}
+
+function checkFields(body: Record<string, unknown>): void {
+  const unknown = Object.keys(body).find((name) => !FIELDS.includes(name));
+  if (unknown === undefined) return;
+  const near = nearestName(unknown, FIELDS);
+  const hint = near === undefined ? "Valid are" : `Did you mean \`${near}\`? Valid are`;
+  throw new HoldfastError(
+    "BODY_INVALID",
+    `There is no field \`${unknown.slice(0, 80)}\`. ${hint} ${FIELDS.join(", ")}.`,
+  );
+}
