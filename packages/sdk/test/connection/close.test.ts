@@ -100,6 +100,27 @@ describe("close", () => {
     calls[0]!.result.resolve(done());
   });
 
+  it("after a signal work is returned as soon as that has its own, shorter time", async () => {
+    const { calls, strategy } = manualStrategy();
+    const hour = 3_600_000;
+    const times = { drainTimeoutMs: hour, signalDrainMs: 50 };
+    const { connection } = await openTest(gateway.url, { strategy, ...times, signals: ["SIGUSR2"] });
+    // The process is not to end by it.
+    const stay = (): void => {};
+    process.on("SIGUSR2", stay);
+    try {
+      const peer = await gateway.peer();
+      const request = gateway.dispatch(peer);
+      await until(() => calls.length === 1, "the call");
+      process.kill(process.pid, "SIGUSR2");
+      await connection.closed;
+      expect(peer.of("WORKER_REQUEST_NACK")).toMatchObject([{ requestId: request.requestId, reason: "DRAIN_TIMEOUT" }]);
+      calls[0]!.result.resolve(done());
+    } finally {
+      process.off("SIGUSR2", stay);
+    }
+  });
+
   it("close() ends at its deadline when the gateway is gone, and reports what was not delivered", async () => {
     gateway.script.ackReplies = false;
     gateway.script.flushStatus = () => 500;

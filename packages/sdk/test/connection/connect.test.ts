@@ -1,10 +1,11 @@
 import { setImmediate } from "node:timers/promises";
 import type { Worker } from "node:worker_threads";
+import { backoffDelayMs } from "@holdfast/core";
 import { encodeJsonBytes, parseJsonBytes } from "@holdfast/protocol";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { Holdfast } from "../../src/app/holdfast.ts";
 import { connect } from "../../src/connection/main/connect.ts";
-import { resolveConnectOptions } from "../../src/connection/main/resolve-options.ts";
+import { RECONNECT_BACKOFF, resolveConnectOptions } from "../../src/connection/main/resolve-options.ts";
 import { startTestGateway, type TestGateway } from "./test-gateway.ts";
 import { until } from "./until.ts";
 
@@ -232,6 +233,25 @@ describe("Options of connect()", () => {
     expect(resolveConnectOptions({}, queues).queues).toEqual(["gpu", "default"]);
     expect(resolveConnectOptions({}, {}).queues).toEqual(["default"]);
     expect(resolveConnectOptions({}, {}).instanceId).not.toBe(resolveConnectOptions({}, {}).instanceId);
+  });
+
+  it("in development a gateway that is back is found within two seconds, and a reload drains for one", () => {
+    const atMost = (mode: "dev" | "cloud"): number => {
+      const delays = Array.from({ length: 40 }, (_, failures) =>
+        backoffDelayMs(RECONNECT_BACKOFF[mode], failures, () => 1),
+      );
+      return Math.max(...delays);
+    };
+    expect(atMost("dev")).toBe(1_500);
+    expect(atMost("cloud")).toBe(30_000);
+    expect(RECONNECT_BACKOFF.cloud.jitter).toBeGreaterThan(0);
+    const drains = (options: object, mode: "dev" | "cloud"): readonly number[] => {
+      const { drainTimeoutMs, signalDrainMs } = resolveConnectOptions(options, {}, mode);
+      return [drainTimeoutMs, signalDrainMs];
+    };
+    expect(drains({}, "dev")).toEqual([25_000, 1_000]);
+    expect(drains({}, "cloud")).toEqual([25_000, 25_000]);
+    expect(drains({ drainTimeout: "8s" }, "dev")).toEqual([8_000, 8_000]);
   });
 
   it.each([

@@ -291,6 +291,21 @@ describe("Link machine", () => {
     });
   });
 
+  it("what goes on failing for the same reason is said ever more rarely, another reason at once", () => {
+    const link = machine();
+    link.send({ type: "CONNECT", resumed: true });
+    const fail = (message: string): string | undefined => {
+      const { attempt } = link.open;
+      if (attempt.step === "waiting") link.send({ type: "TIMER", timer: "backoff", generation: attempt.generation });
+      const { generation } = link.open.memory;
+      const effects = link.send({ type: "START_FAILED", generation, message, unauthorized: false });
+      return effects.flatMap((effect) => (effect.do === "LOG" ? [effect.level] : []))[0];
+    };
+    const levels = Array.from({ length: 9 }, () => fail("refused"));
+    expect(levels).toEqual(["warn", "warn", "debug", "warn", "debug", "debug", "debug", "warn", "debug"]);
+    expect(fail("503")).toBe("warn");
+  });
+
   const generations = fc.integer({ min: 0, max: 12 });
   const anyFrame = fc.constantFrom<GatewayFrame>(
     hello,

@@ -117,12 +117,16 @@ function retry(state: Open, { message, permanent, code }: Refusal, atLeastMs?: n
     ];
   }
   const failures = permanent ? Math.max(state.memory.failures, PERMANENT_FAILURES) : state.memory.failures;
-  const [next, effects] = wait({ ...state, memory: { ...state.memory, failures } }, atLeastMs);
+  const [next, effects] = wait({ ...state, memory: { ...state.memory, failures, problem: message } }, atLeastMs);
+  const level = message !== state.memory.problem || isPowerOfTwo(failures) ? "warn" : "debug";
   const log: LinkEffect = permanent
     ? { do: "LOG", level: "error", code, message }
-    : { do: "LOG", level: "warn", code: "CONNECTION_LOST", message: `No connection yet: ${message}` };
+    : { do: "LOG", level, code: "CONNECTION_LOST", message: `No connection yet: ${message}` };
   return [next, [log, ...effects, { do: "STATE_CHANGED" }]];
 }
+
+/** What goes on failing for the same reason is said ever more rarely. */
+const isPowerOfTwo = (count: number): boolean => (count & (count - 1)) === 0;
 
 function wait(state: Open, atLeastMs?: number): Next<LinkState, LinkEffect> {
   const generation = state.memory.generation + 1;

@@ -62,7 +62,15 @@ function stepIdle(state: Extract<LinkState, { phase: "idle" }>, event: LinkEvent
         stalled: false,
         active: null,
         attempt: { step: "none" },
-        memory: { generation: 0, failures: 0, everReady: event.resumed, key: "primary", refusedKeys: 0, excluded: [] },
+        memory: {
+          generation: 0,
+          failures: 0,
+          everReady: event.resumed,
+          key: "primary",
+          refusedKeys: 0,
+          problem: "",
+          excluded: [],
+        },
       });
     case "SHUTDOWN":
       return [{ ...state, closing: true }, []];

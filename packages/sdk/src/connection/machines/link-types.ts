@@ -58,6 +58,8 @@ export interface LinkMemory {
   readonly key: KeyChoice;
   /** Keys that were refused since one was last accepted. */
   readonly refusedKeys: number;
+  /** Why the last attempt failed. */
+  readonly problem: string;
   /** Gateway groups to avoid, oldest first. */
   readonly excluded: readonly string[];
 }

@@ -155,8 +155,7 @@ export const CONNECT_OPTIONS = {
   drainTimeout: {
     variables: ["_DRAIN_TIMEOUT"],
     parse: asWait(0),
-    default: "25s",
-    doc: "how long `close()` waits for work in flight before returning it to the gateway",
+    doc: "how long `close()` waits for work in flight before returning it to the gateway; default 25 s, and 1 s after a signal in development",
   },
   stallThreshold: {
     variables: ["_STALL_THRESHOLD"],

@@ -62,7 +62,7 @@ export async function connect(input: ConnectInput): Promise<Connection> {
   // A thread of the pool evaluates the modules of the app again.
   poolThread()?.refuseConnect();
   const client = commonClientOptions(input?.apps);
-  const options = resolveConnectOptions(input, process.env);
+  const options = resolveConnectOptions(input, process.env, client.mode);
   consoleLines.isOwnFile = isOwnFileBelow(ownFolder());
   const log = logFor(input.logger ?? client.logger, client.logLevel);
   const handlers = createHandlerPool(input.apps, options.isolation);
@@ -123,6 +123,7 @@ async function openWith(
     hangTimeoutMs: options.hangTimeoutMs,
     connectTimeoutMs: options.connectTimeoutMs,
     drainTimeoutMs: options.drainTimeoutMs,
+    signalDrainMs: options.signalDrainMs,
     signals: options.signals,
     abort: options.abort,
     callbacks: options.callbacks,
@@ -160,7 +161,7 @@ function configOf(
     startedAtMs: Math.round(systemClock.nowMs() - process.uptime() * 1000),
     system: { cpuCores: os.availableParallelism(), memBytes: os.totalmem(), os: os.platform() },
     outbox,
-    reconnect: RECONNECT_BACKOFF,
+    reconnect: RECONNECT_BACKOFF[client.mode],
     minUptimeMs: respawn.minUptimeMs,
     ...CONNECT_TIMEOUTS,
     debugMs: DEBUG_MS,

@@ -23,6 +23,8 @@ export interface OpenConnectionDeps {
   readonly hangTimeoutMs?: number;
   readonly connectTimeoutMs: number;
   readonly drainTimeoutMs: number;
+  /** The same where a signal closes the connection. Default: that. */
+  readonly signalDrainMs?: number;
   /** What the thread gets on top of the drain before it is terminated. Default: as long as `close()` promises. */
   readonly closeGraceMs?: number;
   readonly signals: readonly NodeJS.Signals[];

@@ -138,7 +138,7 @@ class ThreadedConnection implements Connection {
     this.#signals = handleSignals(signals, {
       drain: (signal) => {
         log("info", `${signal}: no new work is accepted; the connection closes when running requests have finished.`);
-        void this.close();
+        void this.#close(this.#signalDrainMs);
       },
       force: () => this.#closer.force(),
     });
@@ -159,9 +159,17 @@ class ThreadedConnection implements Connection {
   readonly #onAbort = (): void => void this.close();
 
   close(): Promise<void> {
+    return this.#close(this.#deps.drainTimeoutMs);
+  }
+
+  get #signalDrainMs(): number {
+    return this.#deps.signalDrainMs ?? this.#deps.drainTimeoutMs;
+  }
+
+  #close(drainMs: number): Promise<void> {
     if (!this.#closer.begun && this.#status.state !== "FAILED") {
       // Before the first connection nothing can be in flight: there is nothing to wait for.
-      const done = this.#closer.begin(this.#status.everReady ? this.#deps.drainTimeoutMs : 0);
+      const done = this.#closer.begin(this.#status.everReady ? drainMs : 0);
       this.#status.set("CLOSING");
       this.#opening.reject(closedEarly());
       void done
@@ -199,9 +207,9 @@ class ThreadedConnection implements Connection {
   }
 
   #shutdown(): InitMessage["shutdown"] {
-    const { signals, drainTimeoutMs } = this.#deps;
+    const { signals } = this.#deps;
     const { constants } = nodeModule("node:os");
-    return { signals: signals.map((name) => constants.signals[name]), drainMs: drainTimeoutMs };
+    return { signals: signals.map((name) => constants.signals[name]), drainMs: this.#signalDrainMs };
   }
 
   #onMessage(message: ThreadMessage): void {

@@ -3,6 +3,7 @@
  * the code uses.
  */
 import type { BackoffPolicy } from "@holdfast/core";
+import type { ResolvedClientOptions } from "../../functions/app-client.ts";
 import type { IsolationOptions } from "../../isolation/main/isolation.ts";
 import { checkKnown, type Environment, invalidOption, readTable } from "../../options.ts";
 import { nodeModule } from "../../runtime.ts";
@@ -22,6 +23,8 @@ export interface ResolvedConnectOptions {
   readonly callbacks: ConnectionCallbacks;
   readonly connectTimeoutMs: number;
   readonly drainTimeoutMs: number;
+  /** The same after a signal. */
+  readonly signalDrainMs: number;
   readonly workerUrl?: string | URL;
   readonly resourceLimits: NonNullable<ConnectOptions["resourceLimits"]>;
   readonly extensions: boolean;
@@ -34,10 +37,27 @@ export interface ResolvedConnectOptions {
   readonly stall: { readonly thresholdMs: number | null; readonly maxStallMs: number | null };
 }
 
-export const RECONNECT_BACKOFF: BackoffPolicy = { baseMs: 100, factor: 2, maxMs: 30_000, jitter: 0.5 };
+type Mode = ResolvedClientOptions["mode"];
+
+/**
+ * How attempts to connect are spaced. In production thousands of workers may lose one gateway at once: they come back
+ * spread over half a minute. In development there is one, and someone waits for it.
+ */
+export const RECONNECT_BACKOFF: Readonly<Record<Mode, BackoffPolicy>> = {
+  cloud: { baseMs: 100, factor: 2, maxMs: 30_000, jitter: 0.5 },
+  dev: { baseMs: 100, factor: 2, maxMs: 1_500, jitter: 0.5 },
+};
+
+const DRAIN_TIMEOUT_MS = 25_000;
+/** After a signal, in development: that is a reload, and what is handed back goes to the next process at once. */
+const DEV_SIGNAL_DRAIN_MS = 1_000;
 
 /** @throws HoldfastError `OPTION_INVALID` */
-export function resolveConnectOptions(options: ConnectOptions, env: Environment): ResolvedConnectOptions {
+export function resolveConnectOptions(
+  options: ConnectOptions,
+  env: Environment,
+  mode: Mode = "cloud",
+): ResolvedConnectOptions {
   checkKnown("connect()", options, Object.keys(CONNECT_OPTIONS));
   const read = readTable(CONNECT_OPTIONS, { ...options }, env);
   const { gatewayUrl, signal, workerUrl, resourceLimits, outbox, respawn } = read;
@@ -50,7 +70,8 @@ export function resolveConnectOptions(options: ConnectOptions, env: Environment)
     ...(signal === undefined ? {} : { abort: signal }),
     callbacks: defined({ onStateChange: read.onStateChange, onStall: read.onStall }),
     connectTimeoutMs: read.connectTimeout,
-    drainTimeoutMs: read.drainTimeout,
+    drainTimeoutMs: read.drainTimeout ?? DRAIN_TIMEOUT_MS,
+    signalDrainMs: read.drainTimeout ?? (mode === "dev" ? DEV_SIGNAL_DRAIN_MS : DRAIN_TIMEOUT_MS),
     ...(workerUrl === undefined ? {} : { workerUrl }),
     resourceLimits: defined(resourceLimits),
     extensions: read.extensions,

@@ -31,7 +31,10 @@ export interface ConnectOptions {
   readonly signal?: AbortSignal;
   /** How long `connect()` waits for a ready connection. Default 30 s. `HOLDFAST_CONNECT_TIMEOUT`. */
   readonly connectTimeout?: DurationInput;
-  /** How long `close()` waits for work in flight before it is handed back. Default 25 s. `HOLDFAST_DRAIN_TIMEOUT`. */
+  /**
+   * How long `close()` waits for work in flight before it is handed back. Default 25 s; in development (`isDev`) 1 s where
+   * a signal closes the connection, so that a reload is quick. `HOLDFAST_DRAIN_TIMEOUT`.
+   */
   readonly drainTimeout?: DurationInput;
   /**
    * How long the main thread may stall before that is reported, with the code that blocks it: on stderr, in

@@ -115,7 +115,8 @@ export function createGatewayHttp(
         }
         return readStart(answer.body, config.gatewayUrl);
       } catch (error) {
-        return { ok: false, message: `The start call failed: ${reasonOf(error)}`, unauthorized: false };
+        const message = `The start call failed: ${reasonOf(error).replace(/\.$/, "")}.${isRefused(error) ? hintFor(config.apiBaseUrl) : ""}`;
+        return { ok: false, message, unauthorized: false };
       }
     },
     flush: async (response) => {
@@ -181,6 +182,19 @@ function describe(what: string, { status, header, body }: Answer): string {
   }
   const text = new TextDecoder().decode(body.subarray(0, EXCERPT_CHARS)).trim();
   return `The ${what} call returned status ${status}${text === "" ? "" : `: ${text}`}.`;
+}
+
+/** Nothing listens there: of several addresses that were tried each one said so. */
+function isRefused(error: unknown): boolean {
+  const { cause, code, errors } = (error ?? {}) as Partial<Record<"cause" | "code" | "errors", unknown>>;
+  if (Array.isArray(errors) && errors.length > 0) return errors.every(isRefused);
+  return code === "ECONNREFUSED" || (cause !== undefined && isRefused(cause));
+}
+
+function hintFor(apiBaseUrl: string): string {
+  const isHere = /^(localhost|127\.|\[::1\])/.test(new URL(apiBaseUrl).hostname);
+  const start = isHere ? " `npx -p @holdfast/gateway holdfast-gateway dev` starts one." : "";
+  return ` Is the gateway running at ${apiBaseUrl}?${start}`;
 }
 
 /** What failed may say why in its cause; with several addresses tried it has a code alone. */
