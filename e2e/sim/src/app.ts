@@ -184,7 +184,7 @@ export class AppNode {
     const { calls, oracle } = this.#world;
     const hears = (awaited: Awaited): void => this.#world.hears(awaited);
     const version = plan.version === "" ? {} : { appVersion: plan.version };
-    const client = new Holdfast({ id: APP_ID, isDev: true, ...version }, {});
+    const client = new Holdfast({ id: APP_ID, isDev: true, logLevel: "off", ...version }, {});
     const refused = (): Promise<never> => Promise.reject(new Error("Not a part of this simulation."));
     const sendEvents = (events: readonly RawEvent[]): Promise<{ ids: string[] }> =>
       calls.sendEvents(actor, events, plan.environment);
@@ -297,6 +297,7 @@ export class AppNode {
     return {
       emergency: { write: () => {} },
       maps: { map: () => Promise.resolve([]) },
+      mainCpu: () => ({ restart: () => {}, readWaitedMs: () => (dice.chance(0.5) ? null : dice.within(0, 1_000)) }),
       inspectorSessions: createInspectorSessions(),
       capture: (timers, handlers) => {
         const answers = dice.chance(0.7);

@@ -52,6 +52,7 @@ export function frameOf(kind: Spoken, request: ExecutorRequest, leaseId: string)
       return {
         ...{ kind: "WORKER_STALL", requestId, runId, functionSlug, stepId: "", stalledMs: 1_500, location: FORGED },
         ...{ codeName: "", stack: "", ended: false, leasesGivenUp: false, sequence: 1, suppressed: 0, waiting: 0 },
+        ...{ waitedMs: 0, noCpu: false },
       } as const;
   }
 }

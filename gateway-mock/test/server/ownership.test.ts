@@ -92,7 +92,15 @@ const ATTACKS: Readonly<Record<string, (foreigner: Foreigner) => Promise<void>>>
   "refuses with the real one": (one) => refuse(one, one.victim.leaseId),
   "says that it stalls": async (one) => {
     const { requestId, runId } = one.victim;
-    const nothing = { location: "", codeName: "", leasesGivenUp: false, suppressed: 0, waiting: 0 };
+    const nothing = {
+      location: "",
+      codeName: "",
+      leasesGivenUp: false,
+      suppressed: 0,
+      waiting: 0,
+      waitedMs: 0,
+      noCpu: false,
+    };
     const stall = { stepId: "", stalledMs: 1500, stack: "", ended: false, sequence: 1, ...nothing };
     for (const functionSlug of ["shop-order", "evil-own"]) {
       one.worker.send({ kind: "WORKER_STALL", requestId, runId, functionSlug, ...stall });

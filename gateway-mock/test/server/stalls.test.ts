@@ -21,6 +21,8 @@ function stall(request: ExecutorRequest, changes: Partial<WorkerStall> = {}): Wo
     suppressed: 0,
     waiting: 0,
     leasesGivenUp: false,
+    waitedMs: 0,
+    noCpu: false,
     ...changes,
   };
 }
@@ -47,6 +49,7 @@ test("a blocked worker is listed with its run, once for each report, and its run
     { what: "both reports in the run" },
   );
   expect(shown[0]).toMatchObject({
+    cause: "blocked",
     stalledMs: 1_234,
     ended: false,
     stepId: "count the invoices",
@@ -68,6 +71,28 @@ test("a blocked worker is listed with its run, once for each report, and its run
     what: "the last account in the run",
   });
   expect((await metrics(gateway)).dispatcher.stalls).toBe(3);
+});
+
+test("a worker that was given no processor is told from one that its code blocks, in the log and in the run", async () => {
+  const logs: { readonly message: string; readonly data?: object | undefined }[] = [];
+  const gateway = await bench.gateway({ log: (_level, message, data) => void logs.push({ message, data }) });
+  const worker = await bench.worker(gateway);
+  const [runId = ""] = await start(gateway);
+  const { request } = await worker.request();
+  const noCode = { stepId: "", stack: "", location: "", codeName: "" };
+  worker.send(stall(request, { ...noCode, stalledMs: 3_000, waitedMs: 2_900, noCpu: true }));
+  const [shown] = await waitFor(
+    async () => {
+      const { stalls } = await runDetail(gateway, runId);
+      return stalls.length > 0 ? stalls : undefined;
+    },
+    { what: "the report in the run" },
+  );
+  expect(shown).toMatchObject({ cause: "no-cpu", stalledMs: 3_000, waitedMs: 2_900 });
+  expect(shown).not.toHaveProperty("location");
+  const about = logs.filter(({ message }) => message.includes("main thread of a worker"));
+  expect(about).toMatchObject([{ data: { code: "NO_CPU_TIME" } }]);
+  expect(about[0]?.message).toContain("was given no processor for 2900 ms of 3000 ms");
 });
 
 test("a stall report for an unknown run, or another app's, is only logged, and a flood of reports is bounded", async () => {

@@ -218,6 +218,10 @@ export const ERROR_CATALOGUE = {
     summary: "The app's main thread was blocked: synchronous code kept the event loop from running.",
     fix: "The log names the code: make it yield to the event loop, or move it to a worker thread. `stallThreshold` sets how long a block must last to be logged.",
   },
+  NO_CPU_TIME: {
+    summary: "The app's main thread would have run, but was given no processor. No code of the app is to blame.",
+    fix: "The machine, or the CPU limit of the container, is taken up by other processes or threads: give the app more, or run less beside it. Requests of this worker wait meanwhile.",
+  },
   LISTENER_FAILED: {
     summary: "A callback or a subscriber of the app threw, or its promise rejected. Holdfast goes on.",
     fix: "The message names it and has its error; correct it there.",

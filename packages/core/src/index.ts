@@ -36,5 +36,13 @@ export { type Random, seededRandom, systemRandom, unitOf } from "./random.ts";
 export { Semaphore } from "./semaphore.ts";
 export { type ServerSentEvent, ServerSentReader } from "./server-sent.ts";
 export { readSigningKey, type SigningKey } from "./signing-key.ts";
-export { foldFrames, type IsOwnFile, isInstalledHoldfast, isNodeInternal, stackFrames } from "./stack-text.ts";
+export {
+  foldFrames,
+  type IsOwnFile,
+  isInstalledHoldfast,
+  isNodeInternal,
+  isOwnFileBelow,
+  pathOfFile,
+  stackFrames,
+} from "./stack-text.ts";
 export { type ClockReading, readClocks, suspensionBetween } from "./suspension.ts";

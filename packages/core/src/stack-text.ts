@@ -14,6 +14,28 @@ const PLACE = /(?:\(|at (?:async )?)((?:[a-z]+:\/\/)?[^()]*?)(?::\d+){1,2}\)?$/;
 
 export const isInstalledHoldfast: IsOwnFile = (file) => INSTALLED.test(file);
 
+/** Threads run a script that has no file. */
+const THREAD_SCRIPTS = /^(?:\[worker eval\]|evalmachine\.<anonymous>)/;
+
+/** What is installed, and what is below a folder of ours; null: there is none. */
+export function isOwnFileBelow(folder: string | null): IsOwnFile {
+  return (file) => {
+    if (isInstalledHoldfast(file) || THREAD_SCRIPTS.test(file)) return true;
+    return folder !== null && pathOfFile(file).startsWith(folder);
+  };
+}
+
+/** A file as a path; what is no URL of a file stays as it is. */
+export function pathOfFile(file: string): string {
+  if (!file.startsWith("file://")) return file;
+  try {
+    const path = decodeURIComponent(new URL(file).pathname);
+    return /^\/[a-zA-Z]:\//.test(path) ? path.slice(1) : path;
+  } catch {
+    return file;
+  }
+}
+
 /** Node's own code that no app calls by name: the way into an app, timers, the event loop. */
 export function isNodeInternal(file: string): boolean {
   return /^(?:node:)?internal\/|^node:(?:async_hooks|diagnostics_channel)$/.test(file);

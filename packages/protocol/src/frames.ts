@@ -170,6 +170,10 @@ export interface WorkerStall {
   /** Other requests that cannot go on meanwhile. */
   readonly waiting: number;
   readonly leasesGivenUp: boolean;
+  /** How much of `stalledMs` the main thread waited for a processor. */
+  readonly waitedMs: number;
+  /** That is why: no code is to blame, and the request is only one that waits. */
+  readonly noCpu: boolean;
 }
 
 export type WorkerFrame =

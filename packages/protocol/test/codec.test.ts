@@ -253,6 +253,8 @@ describe("Protocol extensions", () => {
         suppressed: 2,
         waiting: 3,
         leasesGivenUp: true,
+        waitedMs: 200,
+        noCpu: true,
       },
     ],
     WORKER_MAIN_PAUSE: [{ kind: "WORKER_MAIN_PAUSE" }],

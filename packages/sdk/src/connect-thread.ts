@@ -4,6 +4,7 @@ import { systemClock, systemRandom, systemTimers } from "@holdfast/core";
 import { createEmergencyChannel } from "./connection/thread/emergency.ts";
 import { openWebSocket } from "./connection/thread/gateway-socket.ts";
 import { createInspectorSessions, endAfterInspection } from "./connection/thread/inspector-sessions.ts";
+import { createMainCpu } from "./connection/thread/main-cpu.ts";
 import { captureMainStack } from "./connection/thread/main-stack.ts";
 import { postByNodeHttp } from "./connection/thread/node-http.ts";
 import { listenToSignals } from "./connection/thread/process-signals.ts";
@@ -26,6 +27,7 @@ runThread(parentPort, {
     capture: captureMainStack,
     inspectorSessions,
     maps: createSourceMaps(),
+    mainCpu: (task) => createMainCpu(task, systemClock),
   },
   listenToSignals,
   drainPort: (port) => {

@@ -1,5 +1,5 @@
 /** Records reports about blocked main threads, in the log and in the run's own log. They change nothing of the run. */
-import { isUlid, messageOf } from "@holdfast/core";
+import { type ErrorCode, isUlid, messageOf } from "@holdfast/core";
 import { jsonRow, type StallMeta } from "@holdfast/engine";
 import { WIRE_LIMITS, type WorkerStall } from "@holdfast/protocol";
 import { levelFor, qualify } from "@holdfast/store";
@@ -32,14 +32,12 @@ export class Stalls {
 
   onStall(worker: ConnectedWorker, frame: WorkerStall): void {
     const { log } = this.#options;
-    const { requestId, runId, functionSlug, ended, stalledMs, suppressed, waiting } = frame;
+    const { requestId, runId, functionSlug, ended, suppressed, waiting } = frame;
     if (!ended) this.#counters.stalls += 1;
     if (!this.#mayReport(worker)) return;
     const meta = metaOf(worker, frame);
-    const what = ended ? "is responsive again after" : "has been blocked for";
-    const where = meta.location === undefined ? "" : ` at ${meta.location}`;
-    log("warn", `The main thread of a worker ${what} ${stalledMs} ms${where}.`, {
-      code: "MAIN_BLOCKED",
+    log("warn", messageFor(frame, meta), {
+      code: (frame.noCpu ? "NO_CPU_TIME" : "MAIN_BLOCKED") satisfies ErrorCode,
       ...{ requestId, runId, functionSlug, waiting, suppressed },
       ...meta,
     });
@@ -76,10 +74,21 @@ export class Stalls {
   }
 }
 
+function messageFor({ ended, stalledMs, waitedMs, noCpu }: WorkerStall, { location }: StallMeta): string {
+  if (noCpu) {
+    const much = `The main thread of a worker was given no processor for ${waitedMs} ms of ${stalledMs} ms`;
+    return `${much}: its machine, or its container's CPU limit, is taken up by something else.`;
+  }
+  const what = ended ? "is responsive again after" : "has been blocked for";
+  return `The main thread of a worker ${what} ${stalledMs} ms${location === undefined ? "" : ` at ${location}`}.`;
+}
+
 function metaOf(worker: ConnectedWorker, frame: WorkerStall): StallMeta {
-  const { stalledMs, ended, stepId, location, codeName, stack, leasesGivenUp } = frame;
+  const { stalledMs, waitedMs, noCpu, ended, stepId, location, codeName, stack, leasesGivenUp } = frame;
   return {
+    cause: noCpu ? "no-cpu" : "blocked",
     stalledMs,
+    ...(waitedMs > 0 ? { waitedMs } : {}),
     ended,
     instanceId: worker.session.instanceId,
     ...(stepId === "" ? {} : { stepId: stepId.slice(0, MAX_TEXT) }),

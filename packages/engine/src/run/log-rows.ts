@@ -116,7 +116,11 @@ export interface DispatchedMeta {
 
 /** Of `STALLED`: the worker's main thread did not move while it had this run's work. Key: job id, iteration: epoch. */
 export interface StallMeta {
+  /** `blocked`: by code. `no-cpu`: the worker was given no processor; no code is to blame. Absent in rows of older gateways. */
+  readonly cause?: "blocked" | "no-cpu";
   readonly stalledMs: number;
+  /** How much of that the main thread waited for a processor. */
+  readonly waitedMs?: number;
   /** It is responsive again. */
   readonly ended: boolean;
   readonly instanceId: string;

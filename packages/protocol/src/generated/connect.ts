@@ -1209,6 +1209,8 @@ export interface WorkerStallData {
   suppressed: number;
   waiting: number;
   leasesGivenUp: boolean;
+  waitedMs: number;
+  noCpu: boolean;
 }
 
 export function writeWorkerStallData(w: CodecWriter, m: Readonly<WorkerStallData>): void {
@@ -1225,10 +1227,12 @@ export function writeWorkerStallData(w: CodecWriter, m: Readonly<WorkerStallData
   if (m.suppressed) w.uint32(88, m.suppressed);
   if (m.waiting) w.uint32(96, m.waiting);
   if (m.leasesGivenUp) w.bool(104, m.leasesGivenUp);
+  if (m.waitedMs) w.uint32(112, m.waitedMs);
+  if (m.noCpu) w.bool(120, m.noCpu);
 }
 
 export function readWorkerStallData(r: CodecReader, end = r.end): WorkerStallData {
-  const m: WorkerStallData = { requestId: "", runId: "", functionSlug: "", stepId: "", stalledMs: 0, stack: "", ended: false, location: "", codeName: "", sequence: 0, suppressed: 0, waiting: 0, leasesGivenUp: false };
+  const m: WorkerStallData = { requestId: "", runId: "", functionSlug: "", stepId: "", stalledMs: 0, stack: "", ended: false, location: "", codeName: "", sequence: 0, suppressed: 0, waiting: 0, leasesGivenUp: false, waitedMs: 0, noCpu: false };
   while (r.position < end) {
     const tag = r.tag();
     switch (tag) {
@@ -1270,6 +1274,12 @@ export function readWorkerStallData(r: CodecReader, end = r.end): WorkerStallDat
         break;
       case 104:
         m.leasesGivenUp = r.bool();
+        break;
+      case 112:
+        m.waitedMs = r.uint32();
+        break;
+      case 120:
+        m.noCpu = r.bool();
         break;
       default:
         r.skip(tag);

@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { systemClock, systemRandom, systemTimers } from "@holdfast/core";
 import { Holdfast } from "../../src/app/holdfast.ts";
+import { mainTask } from "../../src/connection/main/main-task.ts";
 import { openConnection } from "../../src/connection/main/open-connection.ts";
 import { spawnConnectionThread } from "../../src/connection/main/spawn-thread.ts";
 import { publishCurrentExecution, runAs } from "../../src/execution/current.ts";
@@ -12,19 +13,23 @@ import { createRegistry } from "../../src/functions/registry.ts";
 
 function addUpNumbers(ms: number): void {
   const end = Date.now() + ms;
-  while (Date.now() < end); // mark: addUpNumbers
+  const from = process.cpuUsage();
+  // On a busy machine until it has really computed for a good part of the time.
+  while (Date.now() < end || process.cpuUsage(from).user < ms * 500); // mark: addUpNumbers
 }
 
 const { config, scriptPath, isFair = false } = JSON.parse(process.env.STALL_APP ?? "{}");
 // JSON has no bytes.
 for (const app of config.apps) app.functions = Uint8Array.from(Object.values(app.functions));
+config.stall = { ...mainTask(), ...config.stall };
 publishCurrentExecution();
 
 const byHand: ExecutionStrategy = {
   execute: async ({ requestId, runId, functionSlug, payload }, _port, signal) => {
     signal.addEventListener("abort", () => console.log(`aborted ${requestId}`));
-    const { blockMs = 0, waitMs = 0 } = JSON.parse(new TextDecoder().decode(payload));
+    const { blockMs = 0, waitMs = 0, sleepMs = 0 } = JSON.parse(new TextDecoder().decode(payload));
     await new Promise((resolve) => setTimeout(resolve, waitMs));
+    if (sleepMs > 0) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, sleepMs);
     const step = { id: "add up", hash: "h", attempt: 0, active: true };
     const unwanted = (): AbortSignal => new AbortController().signal;
     runAs({ requestId, runId, functionSlug, step }, unwanted, () => addUpNumbers(blockMs));

@@ -38,11 +38,24 @@ class Play {
 
   look(
     afterMs: number,
-    changes: { readonly moves?: boolean; readonly debugged?: boolean } = {},
+    changes: { readonly moves?: boolean; readonly debugged?: boolean; readonly waitedMs?: number } = {},
   ): readonly StallEffect[] {
     this.atMs += afterMs;
     if (changes.moves) this.pulse += 1;
-    return this.send({ type: "SAMPLE", atMs: this.atMs, pulse: this.pulse, debugged: changes.debugged ?? false });
+    const { debugged = false, waitedMs = null } = changes;
+    return this.send({ type: "SAMPLE", atMs: this.atMs, pulse: this.pulse, debugged, waitedMs });
+  }
+
+  /** Looks every pulse for so long, while main waits for a processor for this part of the time. */
+  starve(ms: number, part: number): void {
+    this.look(0, { moves: true, waitedMs: 0 });
+    for (let passed = rules.pulseMs; passed <= ms; passed += rules.pulseMs) {
+      this.look(rules.pulseMs, { waitedMs: passed * part });
+    }
+  }
+
+  get causes(): string[] {
+    return this.effects.flatMap(({ effect }) => (effect.do === "REPORT" ? [effect.cause] : []));
   }
 
   heard(afterMs = 0): readonly StallEffect[] {
@@ -70,7 +83,7 @@ describe("Stall machine", () => {
     play.stand(1_500);
     expect(play.look(125, { moves: true })).toEqual([
       { do: "RESUME" },
-      { do: "ENDED", stalledMs: 1_625, reports: 1, gaveUp: false },
+      { do: "ENDED", stalledMs: 1_625, waitedMs: 0, reports: 1, gaveUp: false },
     ]);
     expect(play.heard(1)).toEqual([]);
   });
@@ -110,6 +123,46 @@ describe("Stall machine", () => {
     const play = new Play();
     for (let turn = 0; turn < 100; turn++) play.look(125, { debugged: true });
     expect(play.names).toEqual([]);
+  });
+
+  test("what main waited for a processor is not held against its code (STALL-8)", () => {
+    const idle = new Play();
+    idle.starve(5_000, 1);
+    expect(idle.causes).toEqual(["no-cpu"]);
+    expect(idle.names.slice(0, 2)).toEqual(["PAUSE", "REPORT"]);
+    expect(idle.look(125, { moves: true }).at(-1)).toMatchObject({ do: "ENDED", waitedMs: 5_000 });
+    const sleeping = new Play();
+    sleeping.starve(5_000, 0);
+    expect(new Set(sleeping.causes)).toEqual(new Set(["blocked"]));
+  });
+
+  test("code that computes on half a processor is found out as soon as its own time is over the threshold (STALL-8)", () => {
+    const play = new Play();
+    play.starve(4_000, 0.5);
+    const reports = play.effects.flatMap(({ atMs, effect }) => (effect.do === "REPORT" ? [[atMs, effect.cause]] : []));
+    expect(reports.slice(0, 2)).toEqual([
+      [1_125, "no-cpu"],
+      [2_000, "blocked"],
+    ]);
+    expect(reports.slice(2).every(([, cause]) => cause === "blocked")).toBe(true);
+  });
+
+  test("that no processor is there is reported once a minute (STALL-8)", () => {
+    const play = new Play();
+    for (let round = 0; round < 60; round += 1) play.starve(2_000, 1);
+    const times = play.effects.flatMap(({ atMs, effect }) => (effect.do === "REPORT" ? [atMs] : []));
+    expect(times).toHaveLength(2);
+    const suppressed = play.effects.flatMap(({ effect }) => (effect.do === "REPORT" ? [effect.suppressed] : []));
+    expect(suppressed[1]).toBeGreaterThan(20);
+  });
+
+  test("where the kernel counts nothing, a thread that is late itself says that there is no processor (STALL-9)", () => {
+    const play = new Play();
+    play.stand(6_000, 1_000);
+    expect(play.causes[0]).toBe("no-cpu");
+    const punctual = new Play();
+    punctual.stand(6_000);
+    expect(punctual.causes[0]).toBe("blocked");
   });
 
   test("without a threshold a stall is measured but causes no action", () => {
@@ -157,6 +210,7 @@ test("STALL-1 to STALL-7 hold for random sequences", () => {
         let reportsOfStall = 0;
         let lastReportMs = 0;
         let untold = 0;
+        let lastCause: string | undefined;
         for (const { kind, ms } of turns) {
           const before = play.state;
           const effects =
@@ -169,17 +223,21 @@ test("STALL-1 to STALL-7 hold for random sequences", () => {
             if (effect.do === "PAUSE") {
               expect(quietMs, "W1, W2").toBeGreaterThanOrEqual(1_000 + rules.pulseMs);
               reportsOfStall = 0;
+              lastCause = undefined;
             }
             if (effect.do === "REPORT") {
               expect(effect.suppressed, "STALL-5").toBe(untold);
               untold = 0;
-              if (reportsOfStall > 0) {
+              // That it is code's fault after all is said at once.
+              if (reportsOfStall > 0 && effect.cause === lastCause) {
                 expect(effect.stalledMs - lastReportMs, "STALL-4").toBeGreaterThanOrEqual(
                   Math.min(lastReportMs, 60_000),
                 );
               }
               reportsOfStall += 1;
               lastReportMs = effect.stalledMs;
+              expect([lastCause, effect.cause].join(), "STALL-8").not.toBe("blocked,no-cpu");
+              lastCause = effect.cause;
             }
             if (effect.do === "GIVE_UP") {
               expect(maxStallMs, "STALL-6").not.toBeNull();

@@ -214,6 +214,7 @@ it.each(["exit", "error"])(
     const exit = endAfterInspection(inspectorSessions);
     const nothing = () => {};
     const watch = new StallWatch({
+      mainCpu: () => ({ restart: () => {}, readWaitedMs: () => 0 }),
       policy: { thresholdMs: 40, maxStallMs: null, noStack: null },
       firstSequence: 0,
       counters: sharedCounters(workerData.memory),

@@ -11,6 +11,8 @@ const facts: ReportFacts = {
   sequence: 3,
   atMs: 1_700_000_000_000,
   stalledMs: 1_234.5,
+  cause: "blocked",
+  waitedMs: 0,
   suppressed: 0,
   leasesGivenUp: false,
   running: [one, two],
@@ -33,7 +35,7 @@ describe("The culprit of a stall", () => {
     expect(report.execution).toEqual({ ...one, stepId: "count it" });
     expect(report).toMatchObject({ foundBy: "stack", waiting: 1, stalledMs: 1_235 });
     expect(report.culprit).toEqual(frame("count", "/app/src/count.ts", 7));
-    expect(report.stack).toHaveLength(4);
+    expect(report.stack).toHaveLength(3);
     expect(stallHeadline(report, report.stalledMs)).toBe(
       'The main thread has been blocked for 1.2 s at count (/app/src/count.ts:7:2), in function shop-order, step "count it", run run1.',
     );
@@ -49,6 +51,34 @@ describe("The culprit of a stall", () => {
     expect(report).toMatchObject({ execution: null, foundBy: "stack", waiting: 2 });
     expect(stallHeadline(report, 12_345)).toBe(
       "The main thread has been blocked for 12 s at poll (/app/src/poll.ts:1:2), outside of any function.",
+    );
+  });
+
+  test("Holdfast's own code is never to blame, and not shown", () => {
+    const own = [
+      frame("create_buffer", "/app/node_modules/holdfast/dist/sdk.js"),
+      frame("run", "/srv/sdk/dist/sdk.js"),
+    ];
+    const timers = frame("processTimers", "node:internal/timers");
+    const report = (stack: readonly StallFrame[]) =>
+      makeReport({
+        ...facts,
+        isOwnFile: (file) => /holdfast|^\/srv\/sdk\//.test(file),
+        seen: { stack, execution: null },
+      });
+    const mixed = report([...own, frame("count", "/app/src/count.ts", 7), ...own, timers]);
+    expect(mixed.culprit?.functionName).toBe("count");
+    expect(mixed.stack).toHaveLength(1);
+    const alone = report([...own, timers]);
+    expect([alone.culprit, alone.stack]).toEqual([null, []]);
+    expect(stallHeadline(alone, 1_500)).toBe("The main thread has been blocked for 1.5 s, outside of any function.");
+  });
+
+  test("without a processor nothing is to blame, and the sentence is another one", () => {
+    const report = makeReport({ ...facts, cause: "no-cpu", waitedMs: 1_100, seen: null, running: [one] });
+    expect(report).toMatchObject({ cause: "no-cpu", waitedMs: 1_100, culprit: null, stack: [] });
+    expect(stallHeadline(report, 1_234)).toBe(
+      "The main thread was given no processor for 1.1 s of 1.2 s: the machine, or the CPU limit of the container, is taken up by something else. No function is to blame.",
     );
   });
 

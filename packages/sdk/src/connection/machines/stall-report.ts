@@ -2,13 +2,17 @@
  * Makes the report of a stall from what is known: main's stack where it could be read, else a guess from what is
  * running. See docs/decisions/0012.
  */
+import { type IsOwnFile, isInstalledHoldfast, isNodeInternal } from "@holdfast/core";
 import type { RunningRequest, StallExecution, StallFrame, StallReport } from "../shared/stall.ts";
+import type { StallCause } from "./stall-machine.ts";
 import { culpritOf } from "./stall-text.ts";
 
 export interface ReportFacts {
   readonly sequence: number;
   readonly atMs: number;
   readonly stalledMs: number;
+  readonly cause: StallCause;
+  readonly waitedMs: number;
   readonly suppressed: number;
   readonly leasesGivenUp: boolean;
   /** What is in flight and has no reply yet. */
@@ -16,20 +20,24 @@ export interface ReportFacts {
   /** Null = main could not be asked. */
   readonly seen: { readonly stack: readonly StallFrame[]; readonly execution: unknown } | null;
   readonly problem: string | null;
+  readonly isOwnFile?: IsOwnFile;
 }
 
 /** Puts together what is known about a stall. */
 export function makeReport(facts: ReportFacts): StallReport {
-  const { sequence, atMs, stalledMs, suppressed, leasesGivenUp, running, seen, problem } = facts;
+  const { sequence, atMs, stalledMs, cause, waitedMs, suppressed, leasesGivenUp, running, seen, problem } = facts;
   const asked = seen !== null && seen.execution !== undefined;
   const [only, ...others] = running;
   const guessed = !asked && only !== undefined && others.length === 0;
   const execution = asked ? readExecution(seen.execution) : guessed ? { ...pick(only), stepId: null } : null;
-  const stack = withoutNodesOwn(seen?.stack ?? []);
+  const isOwn = facts.isOwnFile ?? isInstalledHoldfast;
+  const stack = withoutOwn(seen?.stack ?? [], isOwn);
   return {
     sequence,
     atMs,
+    cause,
     stalledMs: Math.round(stalledMs),
+    waitedMs: Math.round(waitedMs),
     execution,
     foundBy: asked ? "stack" : guessed ? "only-request" : "none",
     culprit: culpritOf(stack),
@@ -41,10 +49,13 @@ export function makeReport(facts: ReportFacts): StallReport {
   };
 }
 
-/** What Node did to get to the app's code is the same for all. */
-function withoutNodesOwn(stack: readonly StallFrame[]): readonly StallFrame[] {
-  const outermost = stack.findLastIndex(({ file }) => file !== "" && !file.startsWith("node:"));
-  return outermost < 0 ? stack : stack.slice(0, outermost + 1);
+/** What Node did to get to the app's code is the same for all, and so is what Holdfast did. */
+function withoutOwn(stack: readonly StallFrame[], isOwn: IsOwnFile): readonly StallFrame[] {
+  const others = stack.filter(({ file }) => !isOwn(file));
+  const outermost = others.findLastIndex(({ file }) => file !== "" && !file.startsWith("node:"));
+  // Node's alone: what they were called for was Holdfast's.
+  if (outermost < 0) return others.length < stack.length ? [] : others;
+  return others.slice(0, outermost + 1).filter(({ file }) => !isNodeInternal(file));
 }
 
 function pick({ requestId, runId, functionSlug }: RunningRequest): RunningRequest {

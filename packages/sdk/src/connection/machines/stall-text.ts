@@ -4,9 +4,10 @@ import { placeOf, type StallFrame, type StallReport } from "../shared/stall.ts";
 const MAX_SHOWN = 12;
 
 export function stallHeadline(
-  report: Pick<StallReport, "culprit" | "execution" | "foundBy">,
+  report: Pick<StallReport, "cause" | "waitedMs" | "culprit" | "execution" | "foundBy">,
   stalledMs: number,
 ): string {
+  if (report.cause === "no-cpu") return noCpuHeadline(report.waitedMs, stalledMs);
   const { culprit, execution, foundBy } = report;
   const where = culprit === null ? "" : ` at ${frameText(culprit)}`;
   const who =
@@ -14,6 +15,11 @@ export function stallHeadline(
       ? "outside of any function"
       : `${foundBy === "stack" ? "" : "probably "}${executionText(execution)}`;
   return `The main thread has been blocked for ${secondsText(stalledMs)}${where}, ${who}.`;
+}
+
+function noCpuHeadline(waitedMs: number, stalledMs: number): string {
+  const much = `The main thread was given no processor for ${secondsText(waitedMs)} of ${secondsText(stalledMs)}`;
+  return `${much}: the machine, or the CPU limit of the container, is taken up by something else. No function is to blame.`;
 }
 
 function executionText({ functionSlug, stepId, runId }: NonNullable<StallReport["execution"]>): string {

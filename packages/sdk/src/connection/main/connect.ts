@@ -6,6 +6,7 @@ import {
   consoleLines,
   type ErrorCode,
   HoldfastError,
+  isOwnFileBelow,
   type Log,
   logFor,
   systemClock,
@@ -18,7 +19,7 @@ import type { ResolvedClientOptions } from "../../functions/app-client.ts";
 import { appQueues } from "../../functions/app-queues.ts";
 import { type AppInput, appManifest, createRegistry } from "../../functions/registry.ts";
 import type { Isolation } from "../../isolation/main/isolation.ts";
-import { isOwnFileBelow, ownFolder } from "../../own-files.ts";
+import { ownFolder } from "../../own-files.ts";
 import { checkRuntime, nodeModule } from "../../runtime.ts";
 import { poolThread } from "../../steps/isolated.ts";
 import { loadThreadScript } from "../../thread-script.ts";
@@ -31,6 +32,7 @@ import type { ConnectionPool } from "./connection-pool.ts";
 import { createIsolation } from "./create-isolation.ts";
 import { createHandlerPool } from "./handler-pool.ts";
 import { whyNoStack } from "./inspector.ts";
+import { mainTask } from "./main-task.ts";
 import { openConnection } from "./open-connection.ts";
 import { RECONNECT_BACKOFF, type ResolvedConnectOptions, resolveConnectOptions } from "./resolve-options.ts";
 import { spawnConnectionThread, startEarly, type ThreadHandle } from "./spawn-thread.ts";
@@ -165,7 +167,7 @@ function configOf(
     minUptimeMs: respawn.minUptimeMs,
     ...CONNECT_TIMEOUTS,
     debugMs: DEBUG_MS,
-    stall: { ...options.stall, noStack: whyNoStack() },
+    stall: { ...options.stall, noStack: whyNoStack(), ...mainTask(), ownFolder: ownFolder() },
   };
 }
 

@@ -12,6 +12,10 @@ export interface StallPolicy {
   readonly maxStallMs: number | null;
   /** Why the blocked thread cannot be asked for its stack; null = it can. */
   readonly noStack: string | null;
+  /** What the kernel calls main's thread, where it does. */
+  readonly mainTask?: string;
+  /** Files below it are Holdfast's own, and never to blame. */
+  readonly ownFolder?: string | null;
 }
 
 /** Whose code it was. */
@@ -39,15 +43,26 @@ export interface StallReport {
   readonly sequence: number;
   /** Milliseconds since the epoch. */
   readonly atMs: number;
+  /**
+   * `blocked`: code kept main from running. `no-cpu`: main would have run, but was given no processor: the machine, or the
+   * limit of the container, is taken up by something else. Then `culprit` is null, `stack` is empty, and `execution` is
+   * only who suffered from it.
+   */
+  readonly cause: "blocked" | "no-cpu";
   /** How long main had given no sign of life. */
   readonly stalledMs: number;
+  /** How much of that it waited for a processor, as far as that is known. */
+  readonly waitedMs: number;
   /** Null = no function of ours was running there. */
   readonly execution: StallExecution | null;
   /** `stack`: the blocked code itself was asked. `only-request`: it could not be asked, and only this request was running. */
   readonly foundBy: "stack" | "only-request" | "none";
-  /** The blocking code: the innermost frame that is neither Node's nor a dependency's, where there is one. */
+  /**
+   * The blocking code: the innermost frame that is neither Node's nor a dependency's, where there is one. Null where only
+   * Node's and Holdfast's own code was seen.
+   */
   readonly culprit: StallFrame | null;
-  /** Innermost first; empty when main could not be asked. */
+  /** Innermost first, without Holdfast's own frames; empty when main could not be asked. */
   readonly stack: readonly StallFrame[];
   /** Why there is no stack. */
   readonly problem: string | null;

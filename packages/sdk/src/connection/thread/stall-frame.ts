@@ -4,7 +4,7 @@ import { placeOf, type StallReport } from "../shared/stall.ts";
 
 /** The report as the gateway gets it. */
 export function stallFrame(report: StallReport, stalledMs: number, ended: boolean): Uint8Array {
-  const { execution, culprit, stack, sequence, suppressed, waiting, leasesGivenUp } = report;
+  const { execution, culprit, stack, sequence, suppressed, waiting, leasesGivenUp, cause, waitedMs } = report;
   return encodeWorkerFrame({
     kind: "WORKER_STALL",
     requestId: execution?.requestId ?? "",
@@ -20,5 +20,7 @@ export function stallFrame(report: StallReport, stalledMs: number, ended: boolea
     suppressed,
     waiting,
     leasesGivenUp,
+    waitedMs,
+    noCpu: cause === "no-cpu",
   });
 }

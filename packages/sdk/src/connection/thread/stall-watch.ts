@@ -6,6 +6,9 @@ import {
   type Clock,
   createDriver,
   type Driver,
+  type ErrorCode,
+  type IsOwnFile,
+  isOwnFileBelow,
   type Log,
   type TimerHandle,
   type Timers,
@@ -30,6 +33,7 @@ import {
 } from "../shared/stall.ts";
 import type { EmergencyChannel } from "./emergency.ts";
 import type { InspectorSessions } from "./inspector-sessions.ts";
+import type { MainCpu } from "./main-cpu.ts";
 import type { captureMainStack, MainCapture, MainSnapshot } from "./main-stack.ts";
 import type { SourceMaps } from "./source-maps.ts";
 import type { Emit, StallAction } from "./thread-effect.ts";
@@ -43,6 +47,8 @@ export interface StallPorts {
   readonly capture: typeof captureMainStack;
   readonly inspectorSessions: Pick<InspectorSessions, "begin" | "end">;
   readonly maps: SourceMaps;
+  /** What is known of the processor time of a thread. */
+  readonly mainCpu: (task: string | undefined) => MainCpu;
 }
 
 export interface StallWatchDeps extends StallPorts {
@@ -75,6 +81,8 @@ export class StallWatch {
   readonly #deps: StallWatchDeps;
   readonly #emit: Emit<StallAction>;
   readonly #pulseMs: number;
+  readonly #cpu: MainCpu;
+  readonly #isOwnFile: IsOwnFile;
   readonly #driver: Driver<StallState, StallEvent>;
   #timer: TimerHandle | undefined;
   #stall = newStall();
@@ -90,6 +98,8 @@ export class StallWatch {
     this.#emit = emit;
     this.#sequence = deps.firstSequence;
     this.#pulseMs = pulseMsFor(policy.thresholdMs);
+    this.#cpu = deps.mainCpu(policy.mainTask);
+    this.#isOwnFile = isOwnFileBelow(policy.ownFolder ?? null);
     this.#driver = createDriver<StallState, StallEvent, StallEffect>({
       initial: initialStall(counters.readPulse(), clock.monotonicMs()),
       step: createStallStep({ ...policy, pulseMs: this.#pulseMs }),
@@ -133,13 +143,16 @@ export class StallWatch {
   }
 
   #schedule(): void {
-    const { counters, clock, timers } = this.#deps;
+    const { counters, clock, timers, policy } = this.#deps;
     this.#timer = timers.set(
       this.#pulseMs,
       () => {
         this.#schedule();
         const debugged = counters.readDebugged();
-        this.#driver.send({ type: "SAMPLE", atMs: clock.monotonicMs(), pulse: counters.readPulse(), debugged });
+        const pulse = counters.readPulse();
+        if (pulse !== this.#driver.state.sample.pulse) this.#cpu.restart();
+        const waitedMs = policy.thresholdMs === null ? null : this.#cpu.readWaitedMs();
+        this.#driver.send({ type: "SAMPLE", atMs: clock.monotonicMs(), pulse, debugged, waitedMs });
       },
       { unref: true },
     );
@@ -170,6 +183,8 @@ export class StallWatch {
     const { policy, timers, capture, inspectorSessions, counters } = this.#deps;
     const stall = this.#stall;
     this.#counts.suppressed += effect.suppressed;
+    // Its stack would show what it happened to be at, and it may have work to do again any moment.
+    if (effect.cause === "no-cpu") return this.#report(stall, effect, NO_CPU);
     if (policy.noStack !== null) return this.#report(stall, effect, policy.noStack);
     // The last one still waits for main to come out of native code.
     if (stall.capture) return this.#report(stall, effect, NATIVE);
@@ -222,8 +237,9 @@ export class StallWatch {
   /** Without a stack. One that is known already says more. */
   #report(stall: Stall, effect: ReportEffect, problem: string): void {
     if (stall.report !== null && stall.report.stack.length > 0) {
-      const { suppressed, stalledMs } = effect;
-      stall.report = { ...stall.report, sequence: this.#nextSequence(), stalledMs: Math.round(stalledMs), suppressed };
+      const { suppressed, stalledMs, waitedMs } = effect;
+      const numbers = { stalledMs: Math.round(stalledMs), waitedMs: Math.round(waitedMs), suppressed };
+      stall.report = { ...stall.report, ...numbers, sequence: this.#nextSequence() };
     } else {
       stall.report = this.#makeReport(stall, effect, null, problem);
     }
@@ -238,18 +254,22 @@ export class StallWatch {
       sequence: this.#nextSequence(),
       atMs: this.#deps.clock.nowMs(),
       stalledMs: Math.max(effect.stalledMs, now.sample.blockedMs),
+      cause: effect.cause,
+      waitedMs: effect.waitedMs,
       suppressed: effect.suppressed,
       leasesGivenUp: now.gaveUp,
       running: this.#deps.inFlight.unfinished(),
       seen,
       problem,
+      isOwnFile: this.#isOwnFile,
     });
   }
 
   #publish({ report, conclude }: Stall): void {
     if (report === null || conclude !== null) return;
     this.#counts.reports += 1;
-    this.#deps.emergency.write(stallText(report));
+    // A machine without a processor to spare is not told about on a channel for emergencies: the log says it afterwards.
+    if (report.cause === "blocked") this.#deps.emergency.write(stallText(report));
     this.#emit({ do: "SEND_STALL_REPORT", report, stalledMs: report.stalledMs, ended: false });
     this.#emit({ do: "STALL_STATE_CHANGED" });
   }
@@ -271,22 +291,35 @@ export class StallWatch {
     stall.conclude();
   }
 
-  #conclude(stall: Stall, { stalledMs, reports, gaveUp }: Extract<StallEffect, { do: "ENDED" }>): void {
-    const { log, clock } = this.#deps;
+  #conclude(stall: Stall, { stalledMs, waitedMs, reports, gaveUp }: Extract<StallEffect, { do: "ENDED" }>): void {
+    const { clock } = this.#deps;
     if (reports > 0) {
-      const report = stall.report ?? this.#makeReport(stall, { do: "REPORT", stalledMs, suppressed: 0 }, null, NATIVE);
+      const effect = { do: "REPORT", stalledMs, waitedMs, cause: "blocked", suppressed: 0 } as const;
+      const known = stall.report ?? this.#makeReport(stall, effect, null, NATIVE);
+      const report = { ...known, waitedMs: Math.round(waitedMs) };
       stall.report = { ...report, sequence: this.#nextSequence(), leasesGivenUp: gaveUp };
       this.#emit({ do: "SEND_STALL_REPORT", report: stall.report, stalledMs: Math.round(stalledMs), ended: true });
-      const { execution, culprit, stack } = stall.report;
-      log("warn", `${stallHeadline(report, stalledMs)} It is responsive again.`, {
-        code: "MAIN_BLOCKED",
-        stalledMs: Math.round(stalledMs),
-        ...execution,
-        ...(culprit ? { location: placeOf(culprit), stack: stack.map(frameText) } : {}),
-      });
+      this.#log(report, stalledMs);
     }
     this.#last = { endedAtMs: clock.nowMs(), stalledMs: Math.round(stalledMs), report: stall.report };
     this.#emit({ do: "STALL_STATE_CHANGED" });
+  }
+
+  #log(report: StallReport, stalledMs: number): void {
+    const { execution, culprit, stack, cause, waitedMs, suppressed } = report;
+    const durations = { stalledMs: Math.round(stalledMs), waitedMs };
+    if (cause === "no-cpu") {
+      const others = suppressed > 0 ? ` The same happened ${suppressed} times before, since that was last logged.` : "";
+      const data = { code: "NO_CPU_TIME" satisfies ErrorCode, ...durations, suppressed };
+      return this.#deps.log("warn", `${stallHeadline(report, stalledMs)}${others}`, data, [...ON_STDERR, "suppressed"]);
+    }
+    const data = {
+      code: "MAIN_BLOCKED" satisfies ErrorCode,
+      ...durations,
+      ...execution,
+      ...(culprit ? { location: placeOf(culprit), stack: stack.map(frameText) } : {}),
+    };
+    this.#deps.log("warn", `${stallHeadline(report, stalledMs)} It is responsive again.`, data, ON_STDERR);
   }
 
   #nextSequence(): number {
@@ -295,4 +328,8 @@ export class StallWatch {
   }
 }
 
-const NATIVE = "it does not respond to its debugger, so it is in native code, or the process gets no CPU time.";
+/** What the message or the report on stderr says already. */
+const ON_STDERR = ["stalledMs", "waitedMs", "requestId", "runId", "functionSlug", "stepId", "location", "stack"];
+
+const NO_CPU = "it was given no processor.";
+const NATIVE = "it does not respond to its debugger, so it is in native code.";
