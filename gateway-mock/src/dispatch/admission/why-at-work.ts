@@ -55,11 +55,13 @@ export function heldReason(facts: WaitingFacts, job: OpenJob): FoundReason {
 }
 
 function blockedText(
-  { atMs, stalledMs, location, stepId }: NonNullable<ReturnType<WaitingSteps["stalls"]["get"]>>,
+  { atMs, cause, stalledMs, location, stepId }: NonNullable<ReturnType<WaitingSteps["stalls"]["get"]>>,
   nowMs: number,
 ): string {
   const where = location === undefined ? "" : ` at ${quoted(location)}`;
   const step = stepId === undefined ? "" : ` in ${ofStep(stepId)}`;
+  if (cause === "no-cpu")
+    return `; the worker's main thread is given no processor, for ${spanText(stalledMs + nowMs - atMs)}`;
   return `; the worker's main thread is blocked for ${spanText(stalledMs + nowMs - atMs)}${step}${where}`;
 }
 
