@@ -2,7 +2,7 @@
  * The logger of a handler: the app's own one, whose lines say run, function, step and attempt, and which leaves out
  * lines of the handler's code while that is a replay (`replay-watch.ts`). Lines of step bodies are always logged.
  */
-import type { LoggerLike } from "@holdfast/core";
+import type { LoggerLike, LogLevel } from "@holdfast/core";
 import { type CurrentStep, currentExecution } from "./current.ts";
 
 export interface LoggedRun {
@@ -50,7 +50,10 @@ function writeLine(name: PropertyKey, args: readonly unknown[], run: LoggedRun, 
   const current = currentExecution();
   const step = current?.runId === run.runId ? current.step : undefined;
   if (step === undefined && run.isReplaying()) return;
-  const { logger, fields } = targets.of(step);
+  writeTo(targets.of(step), name, args);
+}
+
+function writeTo({ logger, fields }: Target, name: PropertyKey, args: readonly unknown[]): void {
   try {
     const method = Reflect.get(logger, name, logger) as (...args: unknown[]) => unknown;
     const returned = Reflect.apply(method, logger, fields === null ? args : withFields(args, fields));
@@ -90,6 +93,12 @@ class Targets {
     this.#ofSteps.set(step, made);
     return made;
   }
+}
+
+/** Gives a line to a logger, or to a child of it with these fields. A logger that fails is left alone. */
+export function logWithFields(base: LoggerLike, level: LogLevel, args: readonly unknown[], fields: Fields): void {
+  const target = targetOf(base, fields);
+  writeTo(target, level, args);
 }
 
 function targetOf(base: LoggerLike, fields: Fields): Target {

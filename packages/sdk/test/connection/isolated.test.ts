@@ -1,5 +1,6 @@
+import diagnostics from "node:diagnostics_channel";
 import { encodeJsonBytes, type SdkResponse } from "@holdfast/protocol";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { done, instantStrategy, type ManualCall, manualStrategy, type OpenChanges, openTest } from "./harness.ts";
 import { type PoolStandIn, poolStandIn, type WatchedStrategy } from "./pool-stand-in.ts";
 import { startTestGateway, type TestGateway } from "./test-gateway.ts";
@@ -100,14 +101,20 @@ describe("Requests of isolated functions", () => {
     await connection.close();
   });
 
-  it("a lease that is lost fires the signal, and the reply is not sent", async () => {
+  it("a lease that is lost fires the signal, is published on main, and the reply is not sent", async () => {
+    const heard: { readonly type: string; readonly requestId: string }[] = [];
+    const onLease = (message: unknown): void => void heard.push(message as (typeof heard)[number]);
+    diagnostics.subscribe("holdfast:lease", onLease);
+    onTestFinished(() => void diagnostics.unsubscribe("holdfast:lease", onLease));
     const { pool, calls } = manualPool(1);
     const { connection } = await open(pool);
-    gateway.dispatch(await gateway.peer());
+    const { requestId } = gateway.dispatch(await gateway.peer());
     const call = await until(() => calls[0], "the turn");
     gateway.script.extendLeases = false;
     await until(() => call.signal.aborted, "the signal");
     expect(call.signal.reason).toMatchObject({ code: "LEASE_LOST" });
+    await until(() => heard.some((message) => message.type === "lost"), "the message");
+    expect(heard.filter(({ type }) => type === "lost")).toMatchObject([{ requestId }]);
     call.result.resolve(done());
     await until(() => connection.debugState().inFlight === 0 && pool.returned === 1, "the end");
     expect(replies()).toEqual([]);

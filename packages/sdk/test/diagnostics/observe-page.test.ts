@@ -66,7 +66,7 @@ const namesIn = (text: string): readonly string[] =>
   );
 
 function fieldsOf(channel: string): readonly string[] {
-  const section = page.split(/^### /m).find((text) => text.startsWith(`\`${channel}\``)) ?? "";
+  const section = page.split(/^#{2,3} /m).find((text) => text.startsWith(`\`${channel}\``)) ?? "";
   const own = namesIn(section);
   return section.includes("All fields of `holdfast:step:start`") ? [...fieldsOf("holdfast:step:start"), ...own] : own;
 }

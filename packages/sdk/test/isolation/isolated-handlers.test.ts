@@ -1,3 +1,4 @@
+import diagnostics from "node:diagnostics_channel";
 import type { LoggerLike } from "@holdfast/core";
 import { encodeJsonBytes } from "@holdfast/protocol";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -39,6 +40,63 @@ describe("connect() with isolated functions", () => {
     const { client, isolated } = app();
     await expect(client.connect({ functions: [isolated(name, file)] })).rejects.toMatchObject({ code });
     expect(gateway.starts).toHaveLength(0);
+  });
+
+  it("the timeout and the signal of connect() count while modules of isolated code load", async () => {
+    const slow = new URL("./handlers/slow.mjs", import.meta.url);
+    const { client, isolated } = app();
+    const functions = [isolated("any", slow)];
+    await expect(client.connect({ functions, connectTimeout: 300 })).rejects.toMatchObject({
+      code: "CONNECT_TIMEOUT",
+      message: expect.stringContaining("modules of isolated code"),
+    });
+    const ending = new AbortController();
+    const connecting = client.connect({ functions, signal: ending.signal });
+    ending.abort();
+    await expect(connecting).rejects.toMatchObject({ code: "CONNECT_CLOSED" });
+    expect(gateway.starts).toHaveLength(0);
+  });
+
+  it("the logger of a plain handler is the app's, with the fields it has on main; its steps are published there", async () => {
+    const lines: unknown[] = [];
+    const loggerWith = (fields: object): LoggerLike & { child(more: object): LoggerLike } => {
+      const line =
+        (level: string) =>
+        (...args: unknown[]): void =>
+          void lines.push([level, fields, ...args]);
+      const child = (more: object) => loggerWith({ ...fields, ...more });
+      return { debug: line("debug"), info: line("info"), warn: line("warn"), error: line("error"), child };
+    };
+    const heard: unknown[] = [];
+    const onStart = (message: unknown): void => void heard.push(message);
+    const onEnd = (message: unknown): void => void heard.push(message);
+    diagnostics.subscribe("holdfast:step:start", onStart);
+    diagnostics.subscribe("holdfast:step:end", onEnd);
+    const client = new Holdfast({ id: "app", isDev: true, baseUrl: gateway.url, logger: loggerWith({}) }, {});
+    const isolate = { module, export: "logging", budget: "1m" } as const;
+    const fn = client.createFunction({ id: "logging", triggers: [], isolate });
+    const connection = await client.connect({ functions: [fn] });
+    try {
+      const peer = await gateway.peer();
+      const { requestId, runId } = gateway.dispatch(peer, {
+        ...{ appName: "app", functionSlug: fn.slug, requestPayload: payload },
+      });
+      const isOf = (text: string) => (line: unknown) => Array.isArray(line) && line.includes(text);
+      await until(() => lines.some(isOf("in the step")) && heard.length === 2, "the line and the messages");
+      const run = { runId, functionSlug: fn.slug };
+      expect(lines.find(isOf("in the handler"))).toEqual(["info", { ...run, attempt: 0 }, "in the handler", { n: 1 }]);
+      const [level, fields, given] = lines.find(isOf("in the step")) as unknown[];
+      expect([level, fields]).toEqual(["warn", { ...run, stepId: "one", attempt: 0 }]);
+      expect(given).toContain("given: true");
+      expect(heard).toMatchObject([
+        { requestId, stepId: "one", kind: "run" },
+        { requestId, stepId: "one", status: "completed" },
+      ]);
+    } finally {
+      diagnostics.unsubscribe("holdfast:step:start", onStart);
+      diagnostics.unsubscribe("holdfast:step:end", onEnd);
+      await connection.close();
+    }
   });
 
   it("one thread is there before the first request, and none after close()", async () => {

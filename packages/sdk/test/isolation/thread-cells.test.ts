@@ -80,7 +80,7 @@ describe("Cells of the pool's threads", () => {
     const cells = threadCells(buffer);
     const lastTurn = 2 ** 27 - 1;
     // The first cell after those of the pool: turn * 8 + state, and 1 is free.
-    new Int32Array(buffer)[2] = lastTurn * 8 + 1;
+    new Int32Array(buffer)[3] = lastTurn * 8 + 1;
     expect(cells.read(0)).toEqual({ state: "free", turn: lastTurn, memoryMb: 0 });
     expect(cells.claim(0, "connection")).toBe(0);
     expect(cells.read(0).state).toBe("connection");

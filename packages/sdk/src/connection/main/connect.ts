@@ -34,6 +34,7 @@ import { createHandlerPool } from "./handler-pool.ts";
 import { whyNoStack } from "./inspector.ts";
 import { mainTask } from "./main-task.ts";
 import { openConnection } from "./open-connection.ts";
+import { prepareIsolation } from "./prepare-isolation.ts";
 import { RECONNECT_BACKOFF, type ResolvedConnectOptions, resolveConnectOptions } from "./resolve-options.ts";
 import { spawnConnectionThread, startEarly, type ThreadHandle } from "./spawn-thread.ts";
 
@@ -70,9 +71,11 @@ export async function connect(input: ConnectInput): Promise<Connection> {
   const handlers = createHandlerPool(input.apps, options.isolation);
   const isolation = createIsolation(log, options.isolation, handlers ?? undefined);
   try {
-    await isolation.prepare();
-    const pool = handlers?.portsOf(await isolation.open());
-    return await start(input, client, options, { log, isolation, pool, config: handlers?.config });
+    const ports = { clock: systemClock, timers: systemTimers };
+    const { pool, leftMs } = await prepareIsolation(isolation, handlers !== null, options, ports);
+    const access = pool && handlers?.portsOf(pool);
+    const left = { ...options, connectTimeoutMs: leftMs };
+    return await start(input, client, left, { log, isolation, pool: access, config: handlers?.config });
   } catch (error) {
     await isolation.close();
     throw error;

@@ -2,13 +2,15 @@
  * The pool as a connection needs it for isolated functions: ports between its threads and the connection thread, and
  * threads that are there before main may be blocked. docs/decisions/0069.
  */
+import type { LoggerLike } from "@holdfast/core";
+import { logWithFields } from "../../execution/run-logger.ts";
 import { clientDataOf } from "../../functions/client-data.ts";
 import { definitionOf } from "../../functions/define-function.ts";
 import { isolatedFunctionOf } from "../../functions/load-isolated.ts";
 import type { AppInput } from "../../functions/registry.ts";
 import type { IsolationOptions } from "../../isolation/main/isolation.ts";
 import type { IsolationPool } from "../../isolation/main/pool.ts";
-import type { LostTurn } from "../../isolation/main/pool-types.ts";
+import type { LoggedInThread, LostTurn } from "../../isolation/main/pool-types.ts";
 import type { IsolatedFunctions } from "../pool-thread/isolated-strategy.ts";
 import type { PoolThreadPort } from "../shared/messages.ts";
 import type { SerializableConfig } from "../shared/serializable-config.ts";
@@ -29,16 +31,19 @@ function isolatedFunctionsOf(apps: readonly AppInput[]): IsolatedFunctions {
 /** Null: no function is isolated. */
 export function createHandlerPool(apps: readonly AppInput[], options: IsolationOptions): HandlerPool | null {
   const handlers = isolatedFunctionsOf(apps);
-  return handlers.functions.length === 0 ? null : new HandlerPool(handlers, options);
+  const loggers = new Map(apps.map(({ client }) => [client.options.id, client.options.logger]));
+  return handlers.functions.length === 0 ? null : new HandlerPool(handlers, loggers, options);
 }
 
 export class HandlerPool {
   readonly handlers: IsolatedFunctions;
+  readonly #loggers: ReadonlyMap<string, LoggerLike>;
   readonly #options: IsolationOptions;
   #listener: PoolListener | undefined;
 
-  constructor(handlers: IsolatedFunctions, options: IsolationOptions) {
+  constructor(handlers: IsolatedFunctions, loggers: ReadonlyMap<string, LoggerLike>, options: IsolationOptions) {
     this.handlers = handlers;
+    this.#loggers = loggers;
     this.#options = options;
   }
 
@@ -53,6 +58,11 @@ export class HandlerPool {
   }
 
   readonly onTurnLost = ({ slot, reason }: LostTurn): void => this.#listener?.onLost(slot, reason);
+
+  readonly onLogged: LoggedInThread = (level, { appId, args, fields }) => {
+    const logger = this.#loggers.get(appId);
+    if (logger) logWithFields(logger, level, args, fields);
+  };
 
   /** With main blocked no thread can be started: one is always there. */
   portsOf(pool: IsolationPool): ConnectionPool {

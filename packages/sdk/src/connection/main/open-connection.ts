@@ -17,6 +17,7 @@ import { HANG_TIMEOUT_MS } from "./hang-watch.ts";
 import { Ledger } from "./ledger.ts";
 import { Listeners } from "./listeners.ts";
 import type { OpenConnectionDeps } from "./open-connection-deps.ts";
+import { closedEarly } from "./prepare-isolation.ts";
 import { PresenceLines } from "./presence-lines.ts";
 import { createRequestRunner, type RequestRunner } from "./request-runner.ts";
 import { handleSignals, type SignalHandlers } from "./signals.ts";
@@ -35,9 +36,6 @@ export async function openConnection(deps: OpenConnectionDeps): Promise<Connecti
 
 /** How many of the thread's last transitions are logged when it hangs. */
 const SHOWN_TRANSITIONS = 10;
-
-const closedEarly = (): HoldfastError =>
-  new HoldfastError("CONNECT_CLOSED", "The connection was closed before it was ready.");
 
 /** Main's end of a connection: what the thread says, and what the user asks for. */
 class ThreadedConnection implements Connection {

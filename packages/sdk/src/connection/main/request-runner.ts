@@ -147,6 +147,7 @@ function applyToLedger(message: Exclude<RequestMessage, ExecutionRequestMessage>
     case "ISOLATED_TURN":
       return ledger.placeIsolated(requestId, message.place);
     case "ISOLATED_ENDED":
+      if (message.isLeaseLost) tellOfLease({ type: "LEASE_LOST", requestId }, deps);
       return void ledger.remove(requestId);
     default:
       return unreachable(message);

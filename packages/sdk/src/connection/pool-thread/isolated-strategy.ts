@@ -22,8 +22,8 @@ export interface IsolatedStrategyDeps extends IsolatedFunctions {
   readonly clock: Clock;
   readonly timers: Timers;
   readonly importModule: ImportModule;
-  /** For handlers: what they log reaches the app's logger as what they print does. */
-  readonly logger: LoggerLike;
+  /** For plain handlers; the logger of a function that was made in the thread is its own. */
+  readonly loggerOf: (appId: string) => LoggerLike;
   readonly watch: (request: ExecutionRequest) => BodyWatch;
   /** The module is there, the pass begins. */
   readonly onRunning: () => void;
@@ -39,7 +39,7 @@ export function findIsolated(
 
 export function createIsolatedStrategy(deps: IsolatedStrategyDeps): ExecutionStrategy {
   const { importModule, watch, onRunning, clock, timers } = deps;
-  const clients = new Map(deps.clients.map((data) => [data.id, clientOf(data, deps.logger)]));
+  const clients = new Map(deps.clients.map((data) => [data.id, clientOf(data, deps.loggerOf(data.id))]));
   const strategies = new Map<IsolatedFunction, Promise<ExecutionStrategy>>();
   const load = async (fn: IsolatedFunction): Promise<ExecutionStrategy> => {
     const client = clients.get(fn.appId) as AppClient;

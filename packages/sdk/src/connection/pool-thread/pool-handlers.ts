@@ -11,7 +11,7 @@ import { HandlerThread } from "./handler-thread.ts";
 import { createIsolatedStrategy, findIsolated, type IsolatedFunctions } from "./isolated-strategy.ts";
 
 export function createPoolHandlers(isolated: IsolatedFunctions, thread: ThreadOfPool): PoolHandlers {
-  const { slot, cells, importModule, setPhase, onLent, onReturned } = thread;
+  const { slot, cells, importModule, setPhase, onLent, onReturned, loggerOf } = thread;
   const ports = { clock: systemClock, timers: systemTimers };
   // What it logs is captured like everything that is printed here.
   const logger = console;
@@ -23,7 +23,7 @@ export function createPoolHandlers(isolated: IsolatedFunctions, thread: ThreadOf
         ...isolated,
         ...ports,
         importModule,
-        logger,
+        loggerOf,
         watch,
         onRunning: () => setPhase("running"),
       }),
@@ -43,7 +43,7 @@ export function createPoolHandlers(isolated: IsolatedFunctions, thread: ThreadOf
     check: async () => {
       for (const fn of isolated.functions) {
         const data = isolated.clients.find(({ id }) => id === fn.appId);
-        if (data) await loadIsolated(fn, clientOf(data, logger), importModule);
+        if (data) await loadIsolated(fn, clientOf(data, loggerOf(data.id)), importModule);
       }
     },
   };

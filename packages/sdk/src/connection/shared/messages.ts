@@ -157,7 +157,7 @@ export type ThreadMessage =
       readonly place: NonNullable<IsolatedPlace>;
     }
   /** It is not in flight any more, without an acknowledged reply. */
-  | { readonly type: "ISOLATED_ENDED"; readonly requestId: string }
+  | { readonly type: "ISOLATED_ENDED"; readonly requestId: string; readonly isLeaseLost: boolean }
   /** So many isolated requests wait for a thread, and none is free; 0 = none waits any more. */
   | { readonly type: "POOL_THREAD_WANTED"; readonly waiting: number }
   /** The time is the monotonic one, which all threads of a process share. */

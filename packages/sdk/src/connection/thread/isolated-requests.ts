@@ -137,6 +137,7 @@ export class IsolatedRequests {
     const turn = this.#turns.get(message.requestId);
     if (turn === undefined) return;
     if (turn.place !== null) this.#threads?.post(turn.place.slot, turn.place.turn, message);
+    if (message.type === "LEASE_LOST") turn.isLeaseLost = true;
     if (message.type === "LEASE_EXTENDED") {
       const { doubtNumber, asOf } = message;
       if (turn.work) turn.work = { ...turn.work, doubtNumber, asOf: asOf ?? turn.work.asOf };
@@ -154,9 +155,11 @@ export class IsolatedRequests {
 
   /** It is not in flight any more. */
   forget(requestId: string): void {
-    if (!this.#turns.delete(requestId)) return;
+    const turn = this.#turns.get(requestId);
+    if (turn === undefined) return;
+    this.#turns.delete(requestId);
     this.#waiting = this.#waiting.filter((one) => one !== requestId);
-    this.#deps.port.post({ type: "ISOLATED_ENDED", requestId });
+    this.#deps.port.post({ type: "ISOLATED_ENDED", requestId, isLeaseLost: turn.isLeaseLost });
     this.#noteWaiting();
   }
 

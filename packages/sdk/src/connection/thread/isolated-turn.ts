@@ -23,6 +23,7 @@ export class IsolatedTurn implements TurnSteps {
   work: IsolatedWork | undefined;
   /** Taken over from an earlier connection thread: whether its thread has begun with it, it has not said yet. */
   mayHaveBegun = false;
+  isLeaseLost = false;
   #keptChars = 0;
 
   constructor(identity: RequestIdentity, work: IsolatedWork | undefined) {

@@ -8,7 +8,7 @@ import { readThrown } from "../../execution/thrown.ts";
 import { isolationMarks } from "../../steps/isolated.ts";
 import type { CodeReference } from "../shared/isolation-messages.ts";
 import { IsolationPool } from "./pool.ts";
-import type { IsolationDebugState, LostTurn } from "./pool-types.ts";
+import type { IsolationDebugState, LoggedInThread, LostTurn } from "./pool-types.ts";
 import { type PoolResourceLimits, poolThreadSpawner } from "./spawn-pool-thread.ts";
 
 export interface IsolationOptions {
@@ -35,6 +35,7 @@ export interface HandlerSupport {
   /** What the threads need to know about them; plain data. */
   readonly handlers: unknown;
   readonly onTurnLost: (lost: LostTurn) => void;
+  readonly onLogged: LoggedInThread;
 }
 
 /** What a pool that was never needed shows. */
@@ -117,7 +118,7 @@ export class Isolation implements IsolatedBodies {
       random: systemRandom,
       log,
       isDebugged,
-      ...(forHandlers ? { onTurnLost: forHandlers.onTurnLost } : {}),
+      ...(forHandlers ? { onTurnLost: forHandlers.onTurnLost, onLogged: forHandlers.onLogged } : {}),
     });
     return this.#pool;
   }

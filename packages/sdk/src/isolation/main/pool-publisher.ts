@@ -3,7 +3,8 @@ import type { Clock } from "@holdfast/core";
 import type { IsolationSubject } from "../../diagnostics/channels.ts";
 import { channels } from "../../diagnostics/publisher.ts";
 import type { PoolEvent } from "../machines/pool-types.ts";
-import type { TurnSubject } from "../shared/isolation-messages.ts";
+import type { PublishedStep, TurnSubject } from "../shared/isolation-messages.ts";
+import type { ThreadCells } from "../shared/thread-cells.ts";
 
 /** What the machine is told that others may want to know. */
 export function publishPoolEvent(event: PoolEvent, clock: Clock): void {
@@ -42,4 +43,15 @@ export function publishTurnStart(threadId: number, subject: TurnSubject | null, 
 
 function subjectOf({ requestId, runId, functionSlug, step }: TurnSubject): IsolationSubject {
   return { requestId, runId, functionSlug, stepId: step?.id ?? null };
+}
+
+/** Threads look at it before each turn of a handler. */
+export function setHeard(cells: Pick<ThreadCells, "setHeard">): void {
+  cells.setHeard(channels.stepStart.isHeard || channels.stepEnd.isHeard);
+}
+
+/** Of a handler in a thread. */
+export function publishStep(step: PublishedStep): void {
+  if (step.moment === "start") channels.stepStart.publish(step.message);
+  else channels.stepEnd.publish(step.message);
 }

@@ -9,6 +9,7 @@ import type { CutCause, PoolEvent } from "../machines/pool-types.ts";
 import { ISOLATION_VERSION, type PoolReport, type TurnSubject } from "../shared/isolation-messages.ts";
 import { named } from "../shared/subject-text.ts";
 import type { ThreadCells } from "../shared/thread-cells.ts";
+import { publishStep, setHeard } from "./pool-publisher.ts";
 import { PoolThread } from "./pool-thread.ts";
 import type { PoolDeps, TurnEnd } from "./pool-types.ts";
 import { BEGIN_MS, LOAD_MS, type Overrun, overrunError, overrunReason } from "./turn-failures.ts";
@@ -114,7 +115,8 @@ export class PoolSlot {
    * looks twice.
    */
   expect(turn: number): void {
-    const { timers } = this.#deps;
+    const { timers, cells } = this.#deps;
+    setHeard(cells);
     const isStill = (): boolean => this.#lent?.turn !== turn && this.#isLentTurn(turn);
     timers.set(BEGIN_MS, () => isStill() && timers.set(READ_MS, () => isStill() && this.#endUnbegun(turn)), {
       unref: true,
@@ -218,6 +220,7 @@ export class PoolSlot {
     switch (report.type) {
       case "READY":
         this.isReady = true;
+        setHeard(this.#deps.cells);
         onReady(this);
         return send({ type: "READY", id, nowMs: clock.monotonicMs() });
       case "BEGUN":
@@ -242,6 +245,8 @@ export class PoolSlot {
         log("error", `A pool thread refused a message: ${report.error.message}`, { code: report.error.code });
         // Nothing else will answer this turn.
         return report.turn !== 0 && this.#current?.turn === report.turn ? this.#cut(report.error) : undefined;
+      case "STEP":
+        return publishStep(report.step);
       case "CRASHING":
         return;
       default:
@@ -273,12 +278,15 @@ export class PoolSlot {
   }
 
   #onOutput({ lines, dropped, turn, step }: Report<"OUTPUT">): void {
-    const { log, cells, slot } = this.#deps;
+    const { log, cells, slot, onLogged } = this.#deps;
     const subject = [this.#current, this.#lent].find((one) => one?.turn === turn)?.subject;
     const { functionSlug, runId, step: body } = subject ?? {};
     const id = step ?? body?.id;
     const data = subject ? { function: functionSlug, run: runId, ...(id === undefined ? {} : { step: id }) } : {};
-    for (const { level, text } of lines) log(level, text, data);
+    for (const { level, text, logged } of lines) {
+      if (logged !== undefined && onLogged) onLogged(level, logged);
+      else log(level, text, data);
+    }
     if (dropped > 0) log("warn", `${dropped} lines that isolated code printed were dropped.`, data);
     cells.addLogsTaken(slot, lines.length);
   }

@@ -1,8 +1,8 @@
 /** What the pool is asked for, what it answers, and what it is made of. */
-import type { Clock, Log, PlainError, Random, Timers } from "@holdfast/core";
+import type { Clock, Log, LogLevel, PlainError, Random, Timers } from "@holdfast/core";
 import type { IsolatedEnd } from "../../execution/isolated-body.ts";
 import type { PoolRules } from "../machines/pool-types.ts";
-import type { CodeReference, TurnSubject } from "../shared/isolation-messages.ts";
+import type { CodeReference, PrintedLine, TurnSubject } from "../shared/isolation-messages.ts";
 import type { PoolResourceLimits, SpawnPoolThread } from "./spawn-pool-thread.ts";
 
 /** The body of a step that is to run in a thread. */
@@ -45,6 +45,9 @@ export interface LostTurn {
   readonly reason: PlainError;
 }
 
+/** A plain handler gave this to the logger of its app. */
+export type LoggedInThread = (level: LogLevel, logged: NonNullable<PrintedLine["logged"]>) => void;
+
 export interface PoolDeps {
   readonly rules: PoolRules;
   readonly resourceLimits: PoolResourceLimits;
@@ -56,4 +59,5 @@ export interface PoolDeps {
   /** A debugger may hold a thread: then no time is over. */
   readonly isDebugged: () => boolean;
   readonly onTurnLost?: (lost: LostTurn) => void;
+  readonly onLogged?: LoggedInThread;
 }

@@ -5,6 +5,7 @@
 import type { MessagePort } from "node:worker_threads";
 import { HoldfastError, type LogLevel, type PlainError } from "@holdfast/core";
 import { WIRE_LIMITS } from "@holdfast/protocol";
+import type { StepEndMessage, StepStartMessage } from "../../diagnostics/channels.ts";
 
 /** Raised with every change that an older thread or main could misread. On every message. */
 export const ISOLATION_VERSION = 1;
@@ -88,6 +89,20 @@ export type PoolCommand = Header &
     | { readonly type: "END" }
   );
 
+export type PublishedStep =
+  | { readonly moment: "start"; readonly message: StepStartMessage }
+  | { readonly moment: "end"; readonly message: StepEndMessage };
+
+/** A line that code printed, or that a plain handler gave to its logger. */
+export interface PrintedLine {
+  readonly level: LogLevel;
+  readonly text: string;
+  /** What was given to the logger: for the logger of this app, with these fields. */
+  readonly logged?: { readonly appId: string; readonly args: readonly unknown[]; readonly fields: LineFields };
+}
+
+export type LineFields = Readonly<Record<string, unknown>>;
+
 /** To main. */
 export type PoolReport = Header &
   (
@@ -101,11 +116,13 @@ export type PoolReport = Header &
     /** What code of the turn printed. */
     | {
         readonly type: "OUTPUT";
-        readonly lines: readonly { readonly level: LogLevel; readonly text: string }[];
+        readonly lines: readonly PrintedLine[];
         readonly dropped: number;
         /** Whose body printed it; null = that of the turn's subject, or none. */
         readonly step: string | null;
       }
+    /** A step of a handler in the thread started or ended, and main has said that it wants to hear of that. */
+    | { readonly type: "STEP"; readonly step: PublishedStep }
     /** Nothing caught an error, or process.exit() was called: the thread ends. */
     | {
         readonly type: "CRASHING";
@@ -138,6 +155,7 @@ const REPORT_ROWS: Readonly<Record<PoolReport["type"], true>> = {
   FAILED: true,
   LOADED: true,
   OUTPUT: true,
+  STEP: true,
   CRASHING: true,
   LENT: true,
   RETURNED: true,

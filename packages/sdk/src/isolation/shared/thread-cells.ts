@@ -17,7 +17,8 @@ const STATES: readonly CellState[] = ["vacant", "free", "main", "connection", "d
 const PHASES: readonly TurnPhase[] = ["waiting", "loading", "running"];
 
 // Cells of the pool, then those of each thread.
-const POOL_CELLS = 2;
+const POOL_CELLS = 3;
+const HEARD = 2;
 const THREAD_CELLS = 6;
 const STATUS = 0;
 const PHASE = 1;
@@ -60,6 +61,9 @@ export interface ThreadCells {
   readPhase(slot: number, monotonicMs: number): { readonly phase: TurnPhase; readonly forMs: number };
   setWaiting(owner: TurnOwner, isWaiting: boolean): void;
   isWaiting(owner: TurnOwner): boolean;
+  /** Main: something in it subscribes to what handlers in the threads do. */
+  setHeard(isHeard: boolean): void;
+  isHeard(): boolean;
   /** Main: took this many lines that the thread printed. */
   addLogsTaken(slot: number, count: number): void;
   readLogsTaken(slot: number): number;
@@ -139,6 +143,8 @@ export function threadCells(buffer: SharedArrayBuffer): ThreadCells {
       forMs: Math.max(0, (Math.floor(monotonicMs) - load(slot, SINCE)) | 0),
     }),
     setWaiting: (owner, isWaiting) => void Atomics.store(cells, waitingCell(owner), isWaiting ? 1 : 0),
+    setHeard: (isHeard) => void Atomics.store(cells, HEARD, isHeard ? 1 : 0),
+    isHeard: () => Atomics.load(cells, HEARD) !== 0,
     isWaiting: (owner) => Atomics.load(cells, waitingCell(owner)) !== 0,
     addLogsTaken: (slot, count) => void Atomics.add(cells, at(slot, LOGS_TAKEN), count),
     readLogsTaken: (slot) => load(slot, LOGS_TAKEN),

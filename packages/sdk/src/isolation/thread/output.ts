@@ -4,9 +4,10 @@
  */
 import { format } from "node:util";
 import type { LogLevel } from "@holdfast/core";
+import type { PrintedLine } from "../shared/isolation-messages.ts";
 
 export interface OutputPort {
-  send(lines: readonly { readonly level: LogLevel; readonly text: string }[], dropped: number): void;
+  send(lines: readonly PrintedLine[], dropped: number): void;
   /** How many lines main has taken so far. */
   taken(): number;
 }
@@ -24,18 +25,20 @@ const CONSOLE_LEVELS = {
   trace: "debug",
 } as const satisfies Partial<Record<keyof Console, LogLevel>>;
 
-/** From now on everything that is printed in this thread goes to the port. */
-export function captureOutput(port: OutputPort): void {
+export type Print = (level: LogLevel, text: string, logged?: PrintedLine["logged"]) => void;
+
+/** From now on everything that is printed in this thread goes to the port; so does what is given to the result. */
+export function captureOutput(port: OutputPort): Print {
   let sent = 0;
   let dropped = 0;
-  const print = (level: LogLevel, text: string): void => {
+  const print: Print = (level, text, logged) => {
     if (sent - port.taken() >= MAX_PENDING) {
       dropped += 1;
       return;
     }
     sent += 1;
     const cut = text.length > MAX_LINE_LENGTH ? `${text.slice(0, MAX_LINE_LENGTH)}... (cut)` : text;
-    port.send([{ level, text: cut }], dropped);
+    port.send([{ level, text: cut, ...(logged ? { logged } : {}) }], dropped);
     dropped = 0;
   };
   for (const [method, level] of Object.entries(CONSOLE_LEVELS)) {
@@ -48,6 +51,7 @@ export function captureOutput(port: OutputPort): void {
   // What is left: console.table() and the like, and code that writes by itself.
   redirect(process.stdout, (text) => print("info", text));
   redirect(process.stderr, (text) => print("warn", text));
+  return print;
 }
 
 function redirect(stream: NodeJS.WriteStream, print: (text: string) => void): void {

@@ -4,7 +4,15 @@
  */
 import { deserialize } from "node:v8";
 import type { MessagePort } from "node:worker_threads";
-import { type Clock, type HoldfastError, type PlainError, plainError, toPlainError, unreachable } from "@holdfast/core";
+import {
+  type Clock,
+  type HoldfastError,
+  type LoggerLike,
+  type PlainError,
+  plainError,
+  toPlainError,
+  unreachable,
+} from "@holdfast/core";
 import { LazyAbortController } from "../../execution/abort.ts";
 import { currentExecution, currentSignal, publishCurrentExecution, runAs } from "../../execution/current.ts";
 import { encodeResult } from "../../execution/result-json.ts";
@@ -22,8 +30,10 @@ import {
 } from "../shared/isolation-messages.ts";
 import { type ThreadCells, threadCells } from "../shared/thread-cells.ts";
 import { type Code, type CodeFinder, createCodeFinder, importOrRequire } from "./code-finder.ts";
+import { forwardingLogger } from "./forwarding-logger.ts";
 import { lastStack } from "./last-stack.ts";
-import { captureOutput } from "./output.ts";
+import { captureOutput, type Print } from "./output.ts";
+import { StepForwarder } from "./step-forwarder.ts";
 import type { ImportModule } from "./tsx-loader.ts";
 
 export interface PoolThreadPorts {
@@ -43,6 +53,8 @@ export interface ThreadOfPool {
   /** The connection thread gave it a turn; its code has this long. */
   onLent(turn: number, subject: TurnSubject, budgetMs: number): void;
   onReturned(turn: number): void;
+  /** The logger of an app's client, as far as it can be had in a thread. */
+  loggerOf(appId: string): LoggerLike;
 }
 
 /** Turns of the connection thread's, and what it has to be told. */
@@ -77,6 +89,8 @@ class PoolThreadRunner {
   readonly #cells: ThreadCells;
   readonly #finder: CodeFinder;
   readonly #handlers: PoolHandlers | undefined;
+  readonly #steps = new StepForwarder((step) => this.#send({ type: "STEP", step }));
+  #print: Print = () => {};
   #current: CurrentTurn | undefined;
   #isEnding = false;
 
@@ -92,6 +106,7 @@ class PoolThreadRunner {
       setPhase: (phase) => this.#setPhase(phase),
       onLent: (turn, subject, budgetMs) => this.#lend(turn, subject, budgetMs),
       onReturned: (turn) => this.#return(turn),
+      loggerOf: (appId) => forwardingLogger(appId, (...line) => this.#print(...line)),
     });
   }
 
@@ -102,7 +117,7 @@ class PoolThreadRunner {
     Object.defineProperty(globalThis, POOL_THREAD_KEY, { value: shown });
     publishCurrentExecution();
     provideStepSignal(currentSignal);
-    captureOutput({
+    this.#print = captureOutput({
       send: (lines, dropped) =>
         this.#send({ type: "OUTPUT", lines, dropped, step: currentExecution()?.step?.id ?? null }),
       taken: () => this.#cells.readLogsTaken(slot),
@@ -129,6 +144,7 @@ class PoolThreadRunner {
   /** What the code of the turn prints is known to be its. */
   #lend(turn: number, subject: TurnSubject, budgetMs: number): void {
     this.#current = { turn, subject, controller: new LazyAbortController() };
+    this.#steps.setHeard(this.#cells.isHeard());
     this.#send({ type: "LENT", subject, budgetMs });
   }
 

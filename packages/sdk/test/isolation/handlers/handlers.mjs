@@ -1,4 +1,8 @@
 export const text = "no function";
+export const logging = async ({ step, logger }) => {
+  logger.info("in the handler", { n: 1 });
+  await step.run("one", () => logger.warn({ given: true, fn: () => {} }, "in the step"));
+};
 export const hello = () => "hello";
 export const waiting = ({ step }) =>
   step.run("wait", () => new Promise((resolve) => setTimeout(resolve, 300, "waited")));
