@@ -275,6 +275,45 @@ test("timeouts.start cancels a run that no worker has started, but not a started
   expect(await ended(gateway, first.request.runId)).toMatchObject({ status: "COMPLETED" });
 });
 
+test("timeouts.finish counts from when a worker was given the run, however long it waited for that", async () => {
+  const gateway = await virtual();
+  const worker = await connect(gateway, { concurrency: 1, timeouts: { finish: "1h" } });
+  await send(gateway, [{ n: 1 }, { n: 2 }]);
+  const first = await worker.request();
+  await gateway.skipTime(40 * MINUTE_MS);
+  await worker.replied(first.request, done);
+  const second = await worker.request();
+  // It looks after an hour, and finds that the run is at work for 20 minutes.
+  await gateway.skipTime(20 * MINUTE_MS);
+  await waitFor(
+    async () => (await runDetail(gateway, second.request.runId)).log.some(({ kind }) => kind === "TIMER_FIRED"),
+    {
+      what: "the timeout to look for the first time",
+    },
+  );
+  expect((await runDetail(gateway, second.request.runId)).status).toBe("RUNNING");
+  await gateway.skipTime(41 * MINUTE_MS);
+  expect(await ended(gateway, second.request.runId)).toMatchObject({ status: "CANCELLED" });
+});
+
+test("the look of timeouts.start at a run does not start the clock of timeouts.finish", async () => {
+  const gateway = await virtual();
+  const worker = await connect(gateway, { timeouts: { start: "30s", finish: "1m" } });
+  await worker.close();
+  await send(gateway, [{ n: 1 }]);
+  const [runId = ""] = await runIds();
+  // The gateway that took the job of the timeout died with it.
+  const sql = postgres(bench.db.url, { max: 1 });
+  await sql`UPDATE holdfast.queue SET epoch = 1, leased_by = 'gone', claimed_at = now(), available_at = now() + interval '1 day'
+    WHERE run_id = ${runId} AND kind = 'start'`;
+  await sql.end();
+  await gateway.skipTime(MINUTE_MS);
+  await waitFor(async () => (await runDetail(gateway, runId)).log.some(({ kind }) => kind === "TIMER_FIRED"), {
+    what: "the timeout to look for the first time",
+  });
+  expect((await runDetail(gateway, runId)).endedMs).toBeNull();
+});
+
 test("cron starts one run per tick over two gateways, of missed ticks the last, and none once removed", async () => {
   const [one, two] = await Promise.all([virtual(), virtual()]);
   const triggers = [{ cron: "TZ=Europe/Paris 0 12 * * *" }];

@@ -236,7 +236,7 @@ export class QueueLoop {
     const run = await this.#options.store.getRun(runId);
     if (!run) return null;
     const claims = run.jobs.flatMap(({ kind, claimedMs }) =>
-      kind === "timer" || claimedMs === null ? [] : [claimedMs],
+      kind === "pass" && claimedMs !== null ? [claimedMs] : [],
     );
     return run.head.startedMs ?? (claims.length > 0 ? Math.min(...claims) : null);
   }

@@ -194,7 +194,8 @@ function decideFinish(draft: Draft, job: JobState, startedMs: number | null): vo
   const limitMs = state.finishMs ?? 0;
   draft.log.push(jsonRow("TIMER_FIRED", FINISH_TIMEOUT, 0, job.iteration, {}));
   if (isCompensating(state)) return;
-  draft.unstarted = startedMs === null;
+  // Its head says when the run started from the claim of the job that is decided on: not of this one.
+  draft.unstarted = state.status === "PENDING";
   const untilMs = (startedMs ?? ctx.nowMs) + limitMs;
   if (untilMs > ctx.nowMs) return dispatch(draft, { kind: "timer", key: FINISH_TIMEOUT, attempt: 0, untilMs });
   const message = `The run had not ended ${limitMs} ms after its start (\`timeouts.finish\`).`;

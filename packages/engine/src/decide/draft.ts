@@ -54,7 +54,7 @@ export interface Draft {
   head: HeadPatch | null;
   /** The decision gave up everything to undo what was done: nothing may be added to it. */
   undoing: boolean;
-  /** No worker has had the run: a timer that came first does not make it start. */
+  /** Nothing was reported of the run yet: a timer that comes first does not make it start. */
   unstarted: boolean;
 }
 
