@@ -73,6 +73,24 @@ describe.each(modes)("$name", (mode) => {
     });
   });
 
+  test("a function that continues as a new run is one to what waits for its end, where the gateway can do that", async () => {
+    await inWorld(mode, async (world) => {
+      await world.startApp();
+      const reader = await world.ended(await world.trigger("reader"));
+      if (!mode.extensions) {
+        expect(reader).toMatchObject({ status: "FAILED", error: { code: "GATEWAY_UNSUPPORTED" } });
+        return;
+      }
+      expect(reader).toMatchObject({ status: "COMPLETED", output: { pages: 3, keep: "me" } });
+      const runs = (await world.api.runs()).filter(({ functionId }) => functionId.endsWith("-pager"));
+      expect(runs.map(({ status, output }) => [status, output])).toEqual([
+        ["COMPLETED", { pages: 3, keep: "me" }],
+        ["COMPLETED", null],
+        ["COMPLETED", null],
+      ]);
+    });
+  });
+
   test("a saga whose app is killed with -9 while undoing continues, and runs each compensation once", async () => {
     await inWorld(mode, async (world) => {
       const first = await world.startApp();

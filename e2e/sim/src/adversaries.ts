@@ -26,6 +26,8 @@ export const ADVERSARIES = {
   poolThreads: 0.25,
   /** Functions wait for an event that comes at any moment since their run was made, also before the wait begins. */
   earlyEvents: 0.2,
+  /** Functions go on as new runs of themselves, some times, before they end. */
+  chains: 0.2,
 } as const;
 
 /** They came later, and are drawn after the others: what was drawn before them stays as it was. */

@@ -25,6 +25,17 @@ export const ENGINE_GUARDS: readonly Guard[] = [
     ],
   },
   {
+    name: "the end of a chain is what waits for its first run",
+    against: "chains",
+    edits: [
+      {
+        file: "gateway-mock/src/dispatch/queue/wait-notifier.ts",
+        find: "name: root ?? runId,",
+        replace: "name: runId,",
+      },
+    ],
+  },
+  {
     name: "a deadline has a timer of its own",
     edits: [
       {
@@ -134,8 +145,8 @@ export const ENGINE_GUARDS: readonly Guard[] = [
     edits: [
       {
         file: "packages/store/src/rules/flow-rules.ts",
-        find: "if (state.live) jobs.push(looseJob(",
-        replace: "if (false) jobs.push(looseJob(",
+        find: "if (state.live && flowRule.continues === undefined)",
+        replace: "if (false)",
       },
     ],
   },

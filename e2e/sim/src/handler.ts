@@ -70,10 +70,11 @@ export function defineFunction(
   ];
   const { id, retries, queue } = plan;
   const options = { id, triggers, retries, queue, ...optionsOf(plan.options) } as const;
-  return client.createFunction(options as never, async ({ step, runId, event, attempt }) => {
+  return client.createFunction(options as never, async ({ step, runId, event, attempt, continueAs }) => {
     const { environment } = plan;
     // Those of two environments wait for one name, and are told different things.
-    const about = (event.data as { tag?: string }).tag ?? runId;
+    const { tag, link = 0 } = event.data as { readonly tag?: string; readonly link?: number };
+    const about = tag === undefined ? runId : link === 0 ? tag : `${tag}-${link}`;
     const stage: Stage = {
       step: step as Stage["step"],
       runId,
@@ -106,6 +107,7 @@ export function defineFunction(
     const played = play(plan.root, stage, "p", rootKey(plan));
     const value = await (stumblesMs === null || attempt > 0 ? played : Promise.race([played, stumbles()]));
     if (plan.thinksMs > 0) await wait(plan.thinksMs);
+    if (link < plan.continues) return continueAs({ ...(event.data as object), link: link + 1 } as never);
     if (plan.fails) throw new NonRetriableError(`${plan.id} fails`);
     return value;
   });

@@ -47,6 +47,7 @@ export const INVARIANTS = {
   S45: "A body begins only when every result is stored that its handler had been given when it asked for the step.",
   S46: "When the reply of a pass has completed a run, every result that its handler had been given is stored.",
   S47: "A worker is given only runs of functions whose queue, in its version, it serves.",
+  S48: "A chain of runs is never lost and never split: each run that went on has one successor, each successor one run before it, and the chain goes on as often as its function says.",
 } as const;
 
 export type InvariantId = keyof typeof INVARIANTS;

@@ -45,6 +45,7 @@ function planFailing(dice: Dice, before: number): FunctionPlan {
     hearsOfFailures: false,
     stays: false,
     queue: DEFAULT_QUEUE,
+    continues: 0,
   };
 }
 

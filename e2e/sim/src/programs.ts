@@ -64,6 +64,8 @@ export interface FunctionPlan {
   /** It cannot end before its deadline or its timeout. */
   readonly stays: boolean;
   readonly queue: string;
+  /** So often it goes on as a new run before it ends. */
+  readonly continues: number;
 }
 
 /** A step's body as it is played. `begin` = it starts now. */
@@ -120,6 +122,7 @@ export function randomFunction(dice: Dice, index: number, mayBlock: boolean): Fu
     hearsOfFailures: false,
     stays: false,
     queue: DEFAULT_QUEUE,
+    continues: 0,
   };
 }
 
@@ -152,6 +155,12 @@ export function withTimeouts(plan: FunctionPlan, dice: Dice): FunctionPlan {
 export function withEarlyEvent(plan: FunctionPlan, dice: Dice): FunctionPlan {
   if (plan.options.flowControl.type === "cron" || dice.chance(0.3)) return plan;
   return { ...plan, root: { type: "foretold", meanwhile: plan.root } };
+}
+
+/** The same function, which goes on as a new run some times. */
+export function withChain(plan: FunctionPlan, dice: Dice): FunctionPlan {
+  const isHeldBack = plan.options.flowControl.type !== "none";
+  return plan.stays || isHeldBack || dice.chance(0.3) ? plan : { ...plan, continues: dice.between(1, 3) };
 }
 
 function timed(node: Program, dice: Dice): Program {

@@ -1,5 +1,5 @@
 /** Checks, once a schedule is over, that every run has ended as its function says, or as something explains. */
-import { readStepRow } from "@holdfast/engine";
+import { continuedAs, readRunCreated, readStepRow } from "@holdfast/engine";
 import { environmentOf, plainName, qualify, type RunHead, type RunRow } from "@holdfast/store";
 import { slugOf } from "./flow-oracle.ts";
 import { type FlowControl, STOP } from "./planned-options.ts";
@@ -24,6 +24,8 @@ export function checkEnds(world: World): void {
     const tail = log.slice(-6).map(({ kind, key }) => `${kind} ${key.slice(0, 8)}`);
     if (head.endedMs === null)
       return oracle.fail("S9", `Run ${head.id} is ${head.status}; its log ends ${tail.join(", ")}.`);
+    if (!isRightLink(world, run, plan)) return;
+    if (continuedAs(log) !== null) continue;
     if (head.status === "FAILED") checkUndone(world, run, plan);
     if (head.status === "CANCELLED" && cancelled.has(head.id)) continue;
     if (isStopped(head)) {
@@ -47,6 +49,24 @@ export function checkEnds(world: World): void {
     if (!isRight) return oracle.fail("S10", `Run ${head.id} of ${plan.id} ended ${said.slice(0, 500)}.`);
   }
   if (faults.isGentle && !world.isPlain && oracle.leasesLost > 0) oracle.fail("S21", `${oracle.leasesLost} were lost.`);
+}
+
+/** It goes on as one other run, or is the last of its chain. */
+function isRightLink({ oracle, tables }: World, { head, log }: RunRow, plan: FunctionPlan): boolean {
+  const chainOf = (row: RunRow | undefined) => row?.log[0] && readRunCreated(row.log[0].dataJson).meta.chain;
+  const next = [...tables.runs.values()].filter((row) => chainOf(row)?.from === head.id).map((row) => row.head.id);
+  const wanted = continuedAs(log);
+  let length = 0;
+  for (let from = chainOf(tables.runs.get(head.id))?.from; from !== undefined; length += 1) {
+    from = chainOf(tables.runs.get(from))?.from;
+  }
+  const isDone = wanted !== null || head.status !== "COMPLETED" || length === plan.continues;
+  if (next.join() === (wanted ?? "") && isDone && length <= plan.continues) return true;
+  oracle.fail(
+    "S48",
+    `Run ${head.id}, ${length + 1} of ${plan.continues + 1}, goes on as ${wanted}; there are ${next}.`,
+  );
+  return false;
 }
 
 function checkEnvironment({ oracle, tables }: World, head: RunHead, { environment }: FunctionPlan): void {

@@ -29,6 +29,7 @@ import {
   APP_ID,
   type FunctionPlan,
   randomFunction,
+  withChain,
   withEarlyEvent,
   withOptions,
   withThoughts,
@@ -55,6 +56,7 @@ const LOOK_AHEAD_SEED = 6_000_000_031;
 const QUEUES_SEED = 8_000_000_009;
 const POOL_SEED = 9_000_000_011;
 const EARLY_EVENTS_SEED = 10_000_000_019;
+const CHAINS_SEED = 11_000_000_003;
 /** Of apps, and of gateways. */
 const OLDER_RATE = 0.1;
 /** Longer than a schedule. */
@@ -129,7 +131,15 @@ export class World
     const queues = createDice(seed + QUEUES_SEED);
     const pooled = createDice(seed + POOL_SEED);
     const early = createDice(seed + EARLY_EVENTS_SEED);
-    const own = { silentNetwork: quiet, lookAheadMoments: ahead, queues, poolThreads: pooled, earlyEvents: early };
+    const chains = createDice(seed + CHAINS_SEED);
+    const own = {
+      silentNetwork: quiet,
+      lookAheadMoments: ahead,
+      queues,
+      poolThreads: pooled,
+      earlyEvents: early,
+      chains,
+    };
     const adversaries = pickAdversaries(against, later, own, always);
     this.gatewayExtensions = () => extensionsOf(ahead, OLDER_RATE);
     this.isPlain = adversaries.has("plainPeer");
@@ -170,6 +180,9 @@ export class World
     // Without the extensions an event that comes before a wait does not count.
     if (adversaries.has("earlyEvents") && this.#appPlan.extensions.length > 0) {
       for (const [i, plan] of first.entries()) first[i] = withEarlyEvent(plan, early);
+    }
+    if (adversaries.has("chains") && this.#appPlan.extensions.length > 0) {
+      for (const [i, plan] of first.entries()) first[i] = withChain(plan, chains);
     }
     this.#versions = this.hasOptions && optionsDice.chance(0.3) ? ["1", "2"] : [""];
     // Which of several versions is the newest is another question.

@@ -17,6 +17,7 @@ import type { Invocation, InvocationOutcome } from "./events/invocations.ts";
 import type { FunctionCount } from "./function-counts.ts";
 import type { DispatcherOptions } from "./ports.ts";
 import { applyWake } from "./queue/apply-wake.ts";
+import { cancelChain } from "./queue/cancel-chain.ts";
 import type { HttpReports } from "./queue/http-reports.ts";
 import type { DecideOutcome } from "./queue/run-updater.ts";
 import type { ControlCommands } from "./registry/control-commands.ts";
@@ -145,9 +146,9 @@ export class Dispatcher {
     return this.#parts.invocations.invoke(invocation);
   }
 
-  /** Ends a run. `nothing`: it had ended already. */
+  /** Ends a run, or what it has gone on as. `nothing`: it had ended already. */
   cancel(runId: string, reason: string): Promise<DecideOutcome> {
-    return this.#decide(runId, { type: "cancel", reason });
+    return cancelChain({ store: this.#options.store, ...this.#parts }, runId, reason);
   }
 
   /** Makes a failed run try again what it could not undo. `nothing`: there is nothing of the kind. */

@@ -1,5 +1,6 @@
 /** How a run looks in the API: steps, deferred runs and stalls, read from its log. Pure. */
 import {
+  continuedAs,
   type DeferMeta,
   deferredEventId,
   FAILURE_KEY,
@@ -94,6 +95,8 @@ export function runDetailView(detail: RunDetail, withLog: boolean): object {
     parent: start?.meta.parent ?? null,
     rerunOf: start?.meta.rerunOf ?? null,
     forkedFrom: start?.meta.forkedFrom ?? null,
+    continuedFrom: start?.meta.chain?.from ?? null,
+    continuedAs: continuedAs(detail.log),
     deadlineMs: detail.head.deadlineMs,
     deadlineAt: isoTimeOrNull(detail.head.deadlineMs),
     compensating: detail.log.some((row) => row.kind === "STEP_COMPLETED" && row.key === FAILURE_KEY),

@@ -3,13 +3,15 @@
 export { checkpointRows } from "./decide/checkpoint.ts";
 export { decide } from "./decide/decide.ts";
 export { deferredEventId } from "./decide/deferred-events.ts";
-export { type Decision, EARLIER_QUEUE, FETCH_QUEUE } from "./decide/draft.ts";
+export { type Decision, FETCH_QUEUE, NEWER_QUEUE } from "./decide/draft.ts";
 export type { DecideContext, FetchResult, Input, PassReport, PinOptions, StepResult } from "./decide/input.ts";
 export {
   announcesEnd,
+  type ContinuedRun,
   DEFERRED_SCHEDULE,
   INVOKED,
   type InternalEvent,
+  type InvokedRun,
   invocationText,
 } from "./decide/internal-events.ts";
 export { readReport } from "./decide/report.ts";
@@ -35,7 +37,9 @@ export {
   PLAIN_START,
   type Start,
   type StartStage,
+  singletonKeyOf,
   startOf,
+  startOfLink,
   type TriggerEvent,
 } from "./flow/triggers.ts";
 export { JsonText, jsonText } from "./json/json-text.ts";
@@ -47,6 +51,7 @@ export { consumedEvents } from "./run/consumed-events.ts";
 export { applyRow, foldRun } from "./run/fold.ts";
 export { type Fork, forkOf, type ResumePlan, resumePlan, stepKeyIn, stepNamesIn } from "./run/forked-log.ts";
 export {
+  continuedAs,
   type DeferMeta,
   type DispatchedMeta,
   type FailureMeta,

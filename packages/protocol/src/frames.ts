@@ -220,6 +220,7 @@ export const EXTENSIONS = [
   "queues",
   "partitions",
   "since",
+  "continue",
 ] as const;
 export type Extension = (typeof EXTENSIONS)[number];
 

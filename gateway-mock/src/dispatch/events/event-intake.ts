@@ -31,6 +31,7 @@ import type { Functions, KnownFunction } from "../registry/functions.ts";
 import type { RunCache } from "../run-cache.ts";
 import type { Workers } from "../workers/workers.ts";
 import { type CheckedEvent, checkEvents, type RawEvent } from "./event-checks.ts";
+import { withSingletonKey } from "./singleton-of-chain.ts";
 import type { Started, Starter } from "./starter.ts";
 
 /** How often the functions may change while one event is taken in. */
@@ -217,7 +218,8 @@ export class EventIntake {
     const reader = starter.reader(() => seenText(event.payloadJson));
     const invoked = invokes && functions.get(invokes.functionId);
     const targets = invokes ? (invoked ? [invoked] : []) : functions.triggeredBy(environment, name, reader);
-    const { runs, windows, leased } = starter.start(targets, event, reader, { invokes });
+    const link = invoked ? withSingletonKey(invokes, invoked, starter) : invokes;
+    const { runs, windows, leased } = starter.start(targets, event, reader, { invokes: link });
     const ifAwaited = made.ifWanted && runs.length + windows.length === 0;
     return { item: { event: { ...event, name: qualify(environment, name) }, runs, windows, lease, ifAwaited }, leased };
   }

@@ -79,8 +79,9 @@ export function newRun(options: NewRunOptions): IntakeRun {
   );
   const meta: RunMeta = {
     maxAttempts: fn.maxAttempts,
-    ...(invokes ? { parent: invokes.parent } : {}),
-    ...(announcesEnd(event.name) ? { quiet: true } : {}),
+    ...(invokes?.parent ? { parent: invokes.parent } : {}),
+    ...(invokes?.continues ? { chain: invokes.continues.chain } : {}),
+    ...(announcesEnd(event.name) || invokes?.continues?.quiet ? { quiet: true } : {}),
     ...(waits.length > 0 ? { cancels: waits.map(({ key }) => key) } : {}),
     ...(fn.deadlineInMs === null ? {} : { deadlineInMs: fn.deadlineInMs }),
     ...(fn.deadlineInMs === null || !startMs ? {} : { startMs }),
@@ -89,7 +90,8 @@ export function newRun(options: NewRunOptions): IntakeRun {
     ...origin?.meta,
     ...(options.deadlineAsked ? { deadlineAsked: true } : {}),
   };
-  if (!lease) jobs.push(...startTimeout(options, jobs[0]));
+  // A chain has started long ago.
+  if (!lease && !invokes?.continues) jobs.push(...startTimeout(options, jobs[0]));
   return {
     run: {
       id: runId,

@@ -9,7 +9,9 @@ import {
   type InternalEvent,
   PLAIN_START,
   type Start,
+  type StartStage,
   startOf,
+  startOfLink,
   type TriggerEvent,
 } from "@holdfast/engine";
 import type { IntakeRun, NewJob, WindowEntry } from "@holdfast/store";
@@ -92,6 +94,13 @@ export class Starter {
     return new EventReader(see, this.#parts.expressions, this.#parts.time.nowMs());
   }
 
+  /** What holds a run back: a run that goes on for another one has its place. */
+  #startOf(fn: KnownFunction, reader: EventReader, stage: StartStage, invokes: StartOptions["invokes"]): Start {
+    const { id, settings, plain } = fn;
+    if (invokes?.continues) return startOfLink(id, settings, invokes.continues, this.#newId);
+    return plain ? PLAIN_START : startOf(id, settings, reader, stage, this.#newId);
+  }
+
   start(
     functions: readonly KnownFunction[],
     event: TriggerEvent,
@@ -106,7 +115,7 @@ export class Starter {
     const appVersion = options.appVersion ?? asked.appVersion;
     for (const known of functions) {
       const fn = asked === NOTHING_ASKED ? known : { ...known, ...optionsOf(asked) };
-      const usual = fn.plain ? PLAIN_START : startOf(fn.id, fn.settings, reader, stage, this.#newId);
+      const usual = this.#startOf(fn, reader, stage, options.invokes);
       const start = asked.priority === undefined ? usual : withPriority(usual, asked.priority);
       if (start.window) {
         windows.push(start.window);

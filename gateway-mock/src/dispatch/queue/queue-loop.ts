@@ -3,7 +3,7 @@
  * `Placement` for workers, `Scheduler`, `Fetches`, `WaitNotifier`, `RunUpdater` for timers.
  */
 import { messageOf, plainError, type TimerHandle } from "@holdfast/core";
-import { EARLIER_QUEUE, FETCH_QUEUE, FINISH_TIMEOUT, needsWorker, type RunState } from "@holdfast/engine";
+import { FETCH_QUEUE, FINISH_TIMEOUT, NEWER_QUEUE, needsWorker, type RunState } from "@holdfast/engine";
 import { type ClaimedJob, type Fence, levelFor } from "@holdfast/store";
 import type { Admission } from "../admission/admission.ts";
 import type { Backlog } from "../admission/backlog.ts";
@@ -130,7 +130,7 @@ export class QueueLoop {
     const timers = timerRoom > 0 ? [{ functionId: TIMER, limit: timerRoom, leaseMs: TIMER_LEASE_MS }] : [];
     const calls = admission.mayStart({ at: "CLAIM", functionId: FETCH_QUEUE }).may ? this.#parts.fetches.room : 0;
     const fetches = { functionId: FETCH_QUEUE, limit: calls, leaseMs: FETCH_LEASE_MS };
-    const earlier = { functionId: EARLIER_QUEUE, limit: this.#parts.earlierEvents.room, leaseMs: EARLIER_LEASE_MS };
+    const earlier = { functionId: NEWER_QUEUE, limit: this.#parts.earlierEvents.room, leaseMs: EARLIER_LEASE_MS };
     const { mark } = this.#parts.runs;
     const { jobs, wants, blocked, retryInMs, outdated } = await this.#claims.claimJobs(most, [
       ...timers,
@@ -274,7 +274,7 @@ export class QueueLoop {
       ...this.#parts.workers.functionIds(),
       TIMER,
       FETCH_QUEUE,
-      EARLIER_QUEUE,
+      NEWER_QUEUE,
     ]);
     // Due now but not claimed: there is no room, or another gateway is at it.
     return dueInMs === null || dueInMs <= 0 ? Number.POSITIVE_INFINITY : dueInMs;

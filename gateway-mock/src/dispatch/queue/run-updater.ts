@@ -119,7 +119,15 @@ export class RunUpdater {
         this.#runs.forget(runId);
         continue;
       }
-      if (decision.unknownFunctions.length > 0 && !reloaded) {
+      const continues = decision.events.some(({ invokes }) => invokes?.continues !== undefined);
+      const isUnknown = continues && this.#parts.functions.get(state.functionId) === undefined;
+      if (isUnknown && reloaded) {
+        throw new HoldfastError(
+          "STORE_FAILED",
+          `The function of run ${runId} is not registered, so it cannot continue.`,
+        );
+      }
+      if ((isUnknown || decision.unknownFunctions.length > 0) && !reloaded) {
         // Another gateway may have heard of it a moment ago.
         reloaded = true;
         await this.#parts.functions.load();

@@ -16,6 +16,7 @@ import type { EventIntake } from "../events/event-intake.ts";
 import type { DispatcherCounters, DispatcherOptions } from "../ports.ts";
 import type { Functions, KnownFunction } from "../registry/functions.ts";
 import type { RunCache } from "../run-cache.ts";
+import { cancelChain } from "./cancel-chain.ts";
 import type { RunUpdater } from "./run-updater.ts";
 
 export interface SchedulerParts {
@@ -181,7 +182,8 @@ export class Scheduler {
 
   async #replaceRun(key: string, fence: Fence): Promise<void> {
     const [runId = "", other = ""] = key.split("\n");
-    await this.#cancel(runId, `The run was replaced by run ${other} of the same singleton.`, null);
+    const reason = `The run was replaced by run ${other} of the same singleton.`;
+    await cancelChain({ store: this.#options.store, ...this.#parts }, runId, reason);
     await this.#options.store.finishJob(fence);
   }
 

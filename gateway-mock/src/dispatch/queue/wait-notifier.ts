@@ -4,7 +4,7 @@
  * (docs/decisions/0034).
  */
 import { HoldfastError, messageOf, Semaphore, type TimerHandle } from "@holdfast/core";
-import { type Expressions, matchesOf, type StepResult, seenTextInTurns } from "@holdfast/engine";
+import { type Expressions, matchesOf, readRunCreated, type StepResult, seenTextInTurns } from "@holdfast/engine";
 import {
   type EventDetail,
   type Fence,
@@ -129,7 +129,10 @@ export class WaitNotifier {
     const [run] = await this.#options.store.loadRuns([runId]);
     if (!run || run.head.endedMs === null) return true;
     const result = resultOf(run.head);
-    return this.#forEachWait({ name: runId, kinds: ["invoke"] }, async (wait) => {
+    const [created] = run.log;
+    // What waits for a chain waits for the end of its first run, by its id.
+    const root = created?.kind === "RUN_CREATED" ? readRunCreated(created.dataJson).meta.chain?.root : undefined;
+    return this.#forEachWait({ name: root ?? runId, kinds: ["invoke"] }, async (wait) => {
       await this.#deliverResult(wait, result);
     });
   }

@@ -147,6 +147,8 @@ export const RunDetailSchema = Type.Object(
       Type.Object({ runId: Type.String(), kind: Type.Enum(["rerun", "fork"]), step: orNull(Type.String()) }),
       { description: "The newest runs that were made of this one." },
     ),
+    continuedFrom: orNull(Type.String({ description: "The run that went on as this one (`continueAs`)." })),
+    continuedAs: orNull(Type.String({ description: "The run as which it went on: its end was not the end." })),
     deadlineMs: orNull(Ms),
     deadlineAt: orNull(At),
     compensating: Type.Boolean({ description: "Its steps are being undone, or were." }),

@@ -179,14 +179,14 @@ export function dispatch(draft: Draft, job: JobDraft): void {
 /** Calls that the gateway makes have a queue of their own, so that slow ones hold up nothing else. */
 export const FETCH_QUEUE = "holdfast/fetch";
 
-/** So do look-ups of events that came before a wait began: gateways of before do not know these jobs. */
-export const EARLIER_QUEUE = "holdfast/earlier";
+/** So have jobs that gateways of the version before do not know, or would not do right. */
+export const NEWER_QUEUE = "holdfast/newer";
 
 /** Makes a job of no run: the wait may end, and the run, before it is done. */
 export function lookForEarlier({ added, ctx, state }: Draft, stepId: string): void {
   const key = `${state.runId} ${stepId}`;
   const numbers = { attempt: 0, iteration: 0 };
-  added.push({ id: ctx.newId(), runId: "", kind: "earlier", key, functionId: EARLIER_QUEUE, ...numbers });
+  added.push({ id: ctx.newId(), runId: "", kind: "earlier", key, functionId: NEWER_QUEUE, ...numbers });
 }
 
 function queueOf(kind: NewJob["kind"], functionId: string): string {
@@ -229,8 +229,9 @@ export function finish(draft: Draft): Decision {
   const { unknownFunctions } = draft;
   // Functions that a step began to invoke in the same report: the run is at its end, and nothing would be notified of
   // them.
-  const invoked = isClosed(draft) && draft.events.some((event) => event.invokes !== null);
-  const events = invoked ? draft.events.filter((event) => event.invokes === null) : draft.events;
+  const isForNothing = ({ invokes }: InternalEvent): boolean => invokes !== null && invokes.continues === undefined;
+  const invoked = isClosed(draft) && draft.events.some(isForNothing);
+  const events = invoked ? draft.events.filter((event) => !isForNothing(event)) : draft.events;
   if (draft.head) {
     const removeWaits = draft.state.waits.length > 0 ? "all" : [];
     const addJobs = childJobs(draft);
@@ -268,10 +269,12 @@ function rowsOf({ log, state }: Draft): readonly LogRow[] {
 }
 
 /** Who waits for the run's end hears of it through a job, so that it cannot be forgotten. */
-function childJobs({ state, ctx }: Draft): NewJob[] {
-  if (!state.parent) return [];
+function childJobs({ state, ctx, events }: Draft): NewJob[] {
+  if (!state.parent || events.some(({ invokes }) => invokes?.continues !== undefined)) return [];
   const numbers = { attempt: 0, iteration: 0 };
-  return [{ id: ctx.newId(), runId: "", kind: "child", key: state.runId, functionId: "", ...numbers }];
+  // What waits for a chain waits for the end of its first run, by its name: gateways of before would not find it.
+  const functionId = state.chain === null ? "" : NEWER_QUEUE;
+  return [{ id: ctx.newId(), runId: "", kind: "child", key: state.runId, functionId, ...numbers }];
 }
 
 /** A step's job ends with any row about its step's outcome. */

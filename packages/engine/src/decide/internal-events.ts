@@ -5,9 +5,9 @@
 import type { PlainError } from "@holdfast/core";
 import { isRecord } from "@holdfast/protocol";
 import { environmentOf, plainName } from "@holdfast/store";
-
+import type { RunFlow } from "../flow/triggers.ts";
 import { JsonText, jsonText } from "../json/json-text.ts";
-import type { Parent, RunState } from "../run/run-state.ts";
+import type { ChainLink, Parent, RunState } from "../run/run-state.ts";
 import type { DecideContext } from "./input.ts";
 
 /** Events that the engine itself makes; names and shapes are those of the base protocol. */
@@ -34,7 +34,25 @@ export interface InternalEvent {
   /** Stored only where it triggers a function or something waits for it. */
   readonly ifWanted: boolean;
   /** It starts this run and nothing else. */
-  readonly invokes: { readonly functionId: string; readonly runId: string; readonly parent: Parent } | null;
+  readonly invokes: InvokedRun | null;
+}
+
+export interface InvokedRun {
+  readonly functionId: string;
+  readonly runId: string;
+  readonly parent: Parent | null;
+  /** It goes on for the run that the event comes from. */
+  readonly continues?: ContinuedRun;
+}
+
+/** What a run hands over to the one that goes on for it. */
+export interface ContinuedRun {
+  readonly chain: ChainLink;
+  /** What the first run was held back by. */
+  readonly flow: RunFlow | null;
+  /** The event of the run that ends, JSON text. */
+  readonly eventText: string;
+  readonly quiet: boolean;
 }
 
 export interface Invocation {
@@ -93,6 +111,21 @@ export function invocationText({ id, functionId, tsMs, data, user, v, meta }: Ou
     ...(meta === undefined ? [] : [`"meta":${jsonText(meta)}`]),
   ];
   return `{${fields.join(",")}}`;
+}
+
+/** The event with which a run goes on as another one of its function. */
+export const CONTINUED = "holdfast/function.continued";
+
+/** Functions see it as an invocation, which it is. */
+export function continuedEvent(ctx: DecideContext, state: RunState, runId: string, data: unknown): InternalEvent {
+  const { functionId, parent, chain, flow, eventText, quiet } = state;
+  const id = ctx.newId();
+  const tsMs = Math.round(ctx.nowMs);
+  const text = (): string => `{"id":"${id}","name":"${INVOKED}","data":${jsonText(data ?? {})},"ts":${tsMs},"user":{}}`;
+  const link: ChainLink = { ...chain, root: chain?.root ?? state.runId, from: state.runId };
+  const continues = { chain: link, flow, eventText, quiet };
+  const environment = environmentOf(functionId);
+  return made({ id, name: CONTINUED, environment, tsMs }, text, { invokes: { functionId, runId, parent, continues } });
 }
 
 /** Of fields with one name the last one counts. */

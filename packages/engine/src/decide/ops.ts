@@ -3,7 +3,7 @@
  * with its races (docs/decisions/0033).
  */
 import { type BackoffPolicy, backoffDelayMs, type PlainError, unreachable } from "@holdfast/core";
-import type { Op } from "@holdfast/protocol";
+import { isRecord, type Op } from "@holdfast/protocol";
 import { jsonText } from "../json/json-text.ts";
 import { parseRetryAfterMs } from "../parse-due.ts";
 import { retryingStep } from "../run/fold.ts";
@@ -26,7 +26,7 @@ import {
 } from "./draft.ts";
 import type { PassReport } from "./input.ts";
 import { outputProblem } from "./report.ts";
-import { complete, fail, failPass, failWith } from "./run-ends.ts";
+import { complete, continueAs, fail, failPass, failWith } from "./run-ends.ts";
 import { park } from "./waits.ts";
 
 type OpsReport = Extract<PassReport, { status: "OPS" }>;
@@ -174,7 +174,9 @@ function decideOp(context: OpContext, op: Op): void {
       followups.moved = true;
       return decidePlanned(context, op);
     case "RunComplete":
-      return decideComplete(draft, jsonText(op.data));
+      return isRecord(op.opts?.continueAs)
+        ? decideContinue(draft, op.opts.continueAs.data)
+        : decideComplete(draft, jsonText(op.data));
     case "None":
     case "DiscoveryRequest":
       return;
@@ -199,6 +201,17 @@ function decideComplete(draft: Draft, outputText: string): void {
   if (problem !== null) return failWith(draft, "RUN_TOO_LARGE", problem);
   const tooLarge = outputProblem(outputText);
   return tooLarge === null ? complete(draft, outputText) : failWith(draft, "STEP_RESULT_TOO_LARGE", tooLarge);
+}
+
+/** The same, for a run that goes on as another one. */
+function decideContinue(draft: Draft, data: unknown): void {
+  const problem = sizeProblem(draft.state, draft.ctx, stepCount(draft), draft.log);
+  if (problem !== null) return failWith(draft, "RUN_TOO_LARGE", problem);
+  const tooLarge = outputProblem(jsonText(data ?? {}));
+  if (tooLarge !== null) return failWith(draft, "STEP_RESULT_TOO_LARGE", tooLarge);
+  // A worker does not end a run so that undoes its steps.
+  if (isCompensating(draft.state)) return failWith(draft, "OP_INVALID", "A run that undoes its steps cannot continue.");
+  continueAs(draft, data);
 }
 
 /** The pass that reports the result has gone on over it, and lists what it waits for now. */

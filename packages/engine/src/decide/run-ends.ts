@@ -2,17 +2,29 @@
 import { type ErrorCode, type PlainError, plainError } from "@holdfast/core";
 import type { LogRow } from "@holdfast/store";
 
-import { completedRow, jsonRow, readStepRow, stepCompletedRow } from "../run/log-rows.ts";
+import { completedRow, continuedRow, jsonRow, readStepRow, stepCompletedRow } from "../run/log-rows.ts";
 import { isRunTimer, type JobState } from "../run/run-state.ts";
 import { cancelledError, FAILURE_KEY, isCompensating, stoppedError } from "../run/saga.ts";
 import { deferredEvents } from "./deferred-events.ts";
 import { type Draft, dispatch, dropJob, dropWait, ensurePass, isSettled, retryDelayMs } from "./draft.ts";
-import { endEvents, type RunEnd } from "./internal-events.ts";
+import { continuedEvent, endEvents, type RunEnd } from "./internal-events.ts";
 
 export function complete(draft: Draft, outputText: string): void {
   draft.log.push(completedRow(outputText));
   draft.head = { status: "COMPLETED", outputJson: outputText };
   addEndEvents(draft, { status: "COMPLETED", outputText });
+}
+
+/**
+ * The run goes on as a new one of its function, made in the same transaction. Nothing that waits for its end is notified:
+ * the new one's end is meant. What it has deferred begins.
+ */
+export function continueAs(draft: Draft, data: unknown): void {
+  const { state, ctx, defers } = draft;
+  const runId = ctx.newId();
+  draft.log.push(continuedRow(runId));
+  draft.head = { status: "COMPLETED", outputJson: "null" };
+  draft.events.push(continuedEvent(ctx, state, runId, data), ...deferredEvents(state, defers, ctx));
 }
 
 /**

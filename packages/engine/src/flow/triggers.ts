@@ -157,6 +157,38 @@ export function startOf(
   };
 }
 
+/** What a run of a chain hands over; see `ContinuedRun`. */
+interface LinkFlow {
+  readonly flow: RunFlow | null;
+  readonly chain: { readonly from: string; readonly singletonKey?: string };
+}
+
+/** A run that goes on for another one has its place: its slots, its priority, and what it is the only one of. */
+export function startOfLink(
+  functionId: string,
+  settings: FunctionSettings,
+  { flow, chain }: LinkFlow,
+  newId: () => string,
+): Start {
+  const { singleton, concurrency, throttle } = settings;
+  const isLimited = concurrency.length > 0 || throttle !== null;
+  const { singletonKey: key, from: continues } = chain;
+  return {
+    flow,
+    lane: isLimited ? laneOf(flow?.slots ?? []) : null,
+    flowRules:
+      singleton && key !== undefined
+        ? [{ type: "single", functionId, key, mode: singleton.mode, jobId: newId(), continues }]
+        : [],
+    window: null,
+  };
+}
+
+/** The key under which a run of this event is its function's singleton; undefined: it is none. */
+export function singletonKeyOf({ singleton }: FunctionSettings, reader: EventReader): string | undefined {
+  return singleton ? reader.key(singleton.key) : undefined;
+}
+
 /** Whose slots a limit counts: the function's, its environment's, or those of all environments. */
 function ownerOf({ scope, key }: FunctionSettings["concurrency"][number], functionId: string): string {
   switch (scope) {

@@ -148,6 +148,7 @@ function applyCreated(state: RunState, row: LogRow, atMs: number): void {
   state.stateLength = eventText.length + moreText.length;
   state.flow = meta.flow ?? null;
   state.parent = meta.parent ?? null;
+  state.chain = meta.chain ?? null;
   state.quiet = meta.quiet === true;
   if (meta.cancels) state.waits = meta.cancels;
   const beginMs = Math.max(atMs, meta.startMs ?? 0);

@@ -4,7 +4,7 @@ import type { Op } from "@holdfast/protocol";
 import type { LogKind, LogRow, NewJob, WaitKind } from "@holdfast/store";
 
 import type { RunFlow } from "../flow/triggers.ts";
-import type { Parent } from "./run-state.ts";
+import type { ChainLink, Parent } from "./run-state.ts";
 
 /**
  * The JSON in the log rows, written and read here only. Large values come last under a fixed key, after fields whose
@@ -58,6 +58,7 @@ export interface OpenMeta {
 export interface RunMeta {
   readonly maxAttempts: number;
   readonly parent?: Parent;
+  readonly chain?: ChainLink;
   readonly quiet?: true;
   /** Keys of the events that cancel it. */
   readonly cancels?: readonly string[];
@@ -177,6 +178,18 @@ export function begunRow(op: Op, attempt: number): LogRow {
 
 export function jsonRow(kind: LogKind, key: string, attempt: number, iteration: number, data: object): LogRow {
   return row(kind, key, attempt, iteration, JSON.stringify(data));
+}
+
+/** The run goes on as another one. */
+export function continuedRow(continuedAs: string): LogRow {
+  return row("RUN_COMPLETED", "", 0, 0, `{"continuedAs":${JSON.stringify(continuedAs)},"output":null}`);
+}
+
+/** The run as which a run went on that has ended; null: it did not. */
+export function continuedAs(log: readonly Pick<LogRow, "kind" | "dataJson">[]): string | null {
+  const end = log.findLast(({ kind }) => kind === "RUN_COMPLETED");
+  if (!end?.dataJson.startsWith('{"continuedAs":')) return null;
+  return readMeta<{ continuedAs: string }>(end.dataJson).continuedAs;
 }
 
 export function completedRow(outputText: string): LogRow {

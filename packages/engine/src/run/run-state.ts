@@ -45,6 +45,16 @@ export interface Parent {
   readonly key: string;
 }
 
+/** A run that goes on where another one of its function ended. */
+export interface ChainLink {
+  /** The first run of the chain: what waits for the end waits for this one's. */
+  readonly root: string;
+  /** The run before it. */
+  readonly from: string;
+  /** The key under which the chain is its function's singleton: that of its first run. */
+  readonly singletonKey?: string;
+}
+
 /** A run of another function that is to begin when this run has ended. */
 export interface Defer {
   /** `begun`: the run had ended once, which began it. */
@@ -88,6 +98,7 @@ export interface RunState {
   moreText: string;
   flow: RunFlow | null;
   parent: Parent | null;
+  chain: ChainLink | null;
   /** Its end is no event: it was triggered by an event of such an end. */
   quiet: boolean;
   /** Keys of what it waits for from outside. */
@@ -162,6 +173,7 @@ export function emptyRun(identity: RunIdentity): RunState {
     moreText: "",
     flow: null,
     parent: null,
+    chain: null,
     quiet: false,
     waits: NOTHING,
     stateLength: 0,

@@ -2,6 +2,7 @@
  * What the end of a handler means for its run: returned with or without steps that were never awaited, failed with or
  * without another try.
  */
+import { ContinueAs } from "../steps/continue-as.ts";
 import type { HandlerEnd } from "../steps/pass-types.ts";
 import type { PassOptions } from "./pass-options.ts";
 import { encodeResult } from "./result-json.ts";
@@ -22,7 +23,8 @@ export function failedEnd(thrown: Thrown, after: AfterFailure): Failed {
  */
 export function returnedEnd(value: unknown, records: Iterable<StepRecord>, { log, request }: PassOptions): HandlerEnd {
   const { functionSlug } = request;
-  const { text: body } = encodeResult(value, `function "${functionSlug}"`);
+  const continues = ContinueAs.is(value) ? { continues: value.dataText } : {};
+  const { text: body } = encodeResult(ContinueAs.is(value) ? null : value, `function "${functionSlug}"`);
   const awaits = new Set<string>();
   for (const { identity, promise, progress } of records) {
     if (promise.isAwaited || progress === "done") continue;
@@ -31,5 +33,5 @@ export function returnedEnd(value: unknown, records: Iterable<StepRecord>, { log
     log("warn", message);
     if (progress === "open") awaits.add(identity.hash);
   }
-  return awaits.size > 0 ? { type: "returned", body, awaits } : { type: "returned", body };
+  return { type: "returned", body, ...continues, ...(awaits.size > 0 ? { awaits } : {}) };
 }

@@ -171,7 +171,7 @@ function handlerOf(
   const { definition, client } = fn;
   const { retries } = definition.config.steps.step;
   const attempt = attemptOf(input, nowMs);
-  const call = ({ step, signal, isReplaying }: Parameters<PassHandler>[0], given: GivenEvents): unknown => {
+  const call = ({ step, signal, isReplaying, continueAs }: Parameters<PassHandler>[0], given: GivenEvents): unknown => {
     let logger: LoggerLike | undefined;
     const context: HandlerContext<unknown> = {
       event: given.event,
@@ -181,6 +181,8 @@ function handlerOf(
       attempt,
       maxAttempts: input.maxAttempts ?? retries.attempts + 1,
       version: input.extended?.appVersion ?? client.options.appVersion,
+      // What it gives is only for the handler to return.
+      continueAs: continueAs as HandlerContext<unknown>["continueAs"],
       // Last, and nothing is spread above: an object with getters is slow to make otherwise.
       get signal() {
         return signal();
@@ -192,7 +194,7 @@ function handlerOf(
     };
     if (!fn.isFailureHandler || !definition.onFailure) return definition.handler(context);
     // Not a copy: that would create a signal that may not be needed.
-    return definition.onFailure(Object.assign(context as FailureContext<unknown>, { error: failureOf(input.event) }));
+    return definition.onFailure(Object.assign(context, { error: failureOf(input.event) }) as FailureContext<unknown>);
   };
   return (tools) => {
     const events = givenEvents(input);

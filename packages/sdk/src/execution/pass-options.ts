@@ -51,4 +51,6 @@ export type PassHandler = (tools: {
   readonly signal: () => AbortSignal;
   /** The handler's code does what an earlier pass has done already. */
   readonly isReplaying: () => boolean;
+  /** What the handler returns that goes on as a new run. */
+  readonly continueAs: (data: unknown) => unknown;
 }) => unknown;

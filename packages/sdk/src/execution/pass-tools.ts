@@ -2,7 +2,9 @@ import { schemaFor } from "../functions/registry.ts";
 import type { StepCall } from "../steps/step-call.ts";
 import { createStepTools } from "../steps/step-tools.ts";
 import type { StepTools } from "../steps/step-types.ts";
-import type { PassOptions } from "./pass-options.ts";
+import type { Continuing } from "./continuing.ts";
+import type { PassHandler, PassOptions } from "./pass-options.ts";
+import type { ReplayWatch } from "./replay-watch.ts";
 
 /** What the handler of a pass calls steps with; `find` is given each of them. */
 export function stepToolsOf({ request, fn, mode }: PassOptions, find: (call: StepCall) => Promise<unknown>): StepTools {
@@ -14,4 +16,14 @@ export function stepToolsOf({ request, fn, mode }: PassOptions, find: (call: Ste
     client: fn.client,
     schemaOf: (eventName) => schemaFor(fn, eventName),
   });
+}
+
+/** What the handler itself is called with. */
+export function handlerTools(
+  step: StepTools,
+  signal: () => AbortSignal,
+  replay: ReplayWatch,
+  { continueAs }: Continuing,
+): Parameters<PassHandler>[0] {
+  return { step, signal, isReplaying: () => replay.isReplaying, continueAs };
 }

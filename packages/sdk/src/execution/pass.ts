@@ -14,6 +14,7 @@ import { rejectedStep, type StepCall } from "../steps/step-call.ts";
 import { type StepIdentity, StepNames } from "../steps/step-id.ts";
 import { LazyAbortController } from "./abort.ts";
 import { abandonedOp, Compensation, failureOp, readFailure } from "./compensation.ts";
+import { Continuing } from "./continuing.ts";
 import { type CurrentExecution, currentExecution, runAs } from "./current.ts";
 import type { ExecutionResult } from "./execution.ts";
 import { FailureLog } from "./failure-log.ts";
@@ -26,7 +27,7 @@ import { PassCleanups } from "./pass-cleanups.ts";
 import { PassGrace } from "./pass-grace.ts";
 import type { PassHandler, PassOptions } from "./pass-options.ts";
 import { MISSING_GRACE_MS, RECORDED_GRACE_MS, UNDO_GRACE_MS } from "./pass-times.ts";
-import { stepToolsOf } from "./pass-tools.ts";
+import { handlerTools, stepToolsOf } from "./pass-tools.ts";
 import { type ReplayWatch, watchReplay } from "./replay-watch.ts";
 import { resultOf } from "./result-of.ts";
 import { RetryRules } from "./retry-rules.ts";
@@ -121,8 +122,7 @@ export class Pass {
   }
 
   run(handler: PassHandler): Promise<ExecutionResult> {
-    const { signal } = this.#options;
-    this.#cleanups.add(this.#controller.follow(signal, () => this.#driver.send({ type: "stop" })));
+    this.#cleanups.add(this.#controller.follow(this.#options.signal, () => this.#driver.send({ type: "stop" })));
     const { deadlineMs } = this.#time;
     if (deadlineMs !== undefined) {
       this.#cleanups.set(deadlineMs - this.#time.nowMs(), () => this.#onDeadline(this.#time.expire(deadlineMs)));
@@ -131,7 +131,9 @@ export class Pass {
     return new Promise((resolve) => {
       this.#resolve = resolve;
       if (this.#compensation) this.#idle.notifyWhenIdle();
-      void this.#runHandler(() => handler({ step, signal: this.#signal, isReplaying: () => this.#replay.isReplaying }));
+      const continuing = new Continuing(this.#options.request);
+      const tools = handlerTools(step, this.#signal, this.#replay, continuing);
+      void this.#runHandler(() => handler(tools), continuing);
     });
   }
 
@@ -141,7 +143,7 @@ export class Pass {
     if (this.#undoable.some((record) => record.isUnderWay)) this.#fail(over);
   }
 
-  async #runHandler(handler: () => unknown): Promise<void> {
+  async #runHandler(handler: () => unknown, continuing: Continuing): Promise<void> {
     this.#order.onHandlerStart();
     afterMicrotasks(() => this.#settling.isIdle && this.#order.onSettled());
     try {
@@ -149,8 +151,8 @@ export class Pass {
       if (this.#compensation) return;
       const overdue = this.#time.overdue();
       if (overdue) return this.#fail(overdue);
-      const end = returnedEnd(value, this.#records.values(), this.#options);
-      this.#driver.send({ type: "handler-ended", end });
+      continuing.check(value);
+      this.#driver.send({ type: "handler-ended", end: returnedEnd(value, this.#records.values(), this.#options) });
     } catch (thrown) {
       if (!this.#compensation) this.#fail(thrown);
     }

@@ -25,7 +25,7 @@ export function resultOf(reply: PassReply, { request, input, mode }: ReplyContex
   const { requestVersion } = input;
   switch (reply.type) {
     case "end":
-      return reply.results.length === 0
+      return reply.results.length === 0 && !continues(reply.end)
         ? { ...endOf(reply.end), requestVersion }
         : { ...endWithResults(reply), requestVersion };
     case "ops": {
@@ -54,6 +54,9 @@ export function resultOf(reply: PassReply, { request, input, mode }: ReplyContex
   }
 }
 
+const continues = (end: Extract<PassReply, { type: "end" }>["end"]): boolean =>
+  end.type === "returned" && end.continues !== undefined;
+
 function endOf(end: Extract<PassReply, { type: "end" }>["end"]): Omit<ExecutionResult, "requestVersion"> {
   const body = sharableText(end.body);
   if (end.type === "returned") return { status: "DONE", body, noRetry: false };
@@ -72,7 +75,10 @@ function endWithResults({
 
 function endOpText(end: Extract<PassReply, { type: "end" }>["end"]): string {
   const op = (name: OpName, rest: string): string => `{"id":"${HANDLER_END_ID}","op":"${name}",${rest}}`;
-  if (end.type === "returned") return op("RunComplete", `"data":${end.body}`);
+  if (end.type === "returned") {
+    const next = end.continues === undefined ? "" : `"opts":{"continueAs":{"data":${end.continues}}},`;
+    return op("RunComplete", `${next}"data":${end.body}`);
+  }
   const retryAfter = end.retryAfter === undefined ? "" : `,"retryAfter":${JSON.stringify(end.retryAfter)}`;
   return op(end.final ? "StepFailed" : "StepError", `"error":${end.body}${retryAfter}`);
 }

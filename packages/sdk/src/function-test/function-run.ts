@@ -35,6 +35,8 @@ export interface StepNote {
   attempts: number;
 }
 
+/** What the decisions of `@holdfast/engine` do by themselves. */
+const TEST_EXTENSIONS = ["since", "continue"] as const;
 const MAX_PASSES = 10_000;
 const FAILED = "inngest/function.failed";
 
@@ -48,6 +50,8 @@ export class FunctionRun {
   isStopped = false;
   /** The event of its failure, which starts `onFailure`. */
   failedEvent: EventPayload | undefined;
+  /** With which event the run goes on as a new one. */
+  nextEvent: EventPayload | undefined;
   #failure: unknown;
 
   constructor(memory: MemoryRun, options: FunctionRunOptions) {
@@ -83,7 +87,9 @@ export class FunctionRun {
         runId,
         jobId: job.id,
         payload: this.#memory.payload(job, inPlace),
-        extensions: this.#looksAhead ? ["checkpoint", "lookahead", "since"] : ["checkpoint", "since"],
+        extensions: this.#looksAhead
+          ? ["checkpoint", "lookahead", ...TEST_EXTENSIONS]
+          : ["checkpoint", ...TEST_EXTENSIONS],
       },
       { checkpoint: (bytes) => this.#checkpoint(bytes) },
       new AbortController().signal,
@@ -141,7 +147,8 @@ export class FunctionRun {
 
   /** The test answers steps that begin to wait. */
   async #decided(decision: Decision | null): Promise<void> {
-    for (const { name, payload } of decision?.events ?? []) {
+    for (const { name, payload, invokes } of decision?.events ?? []) {
+      if (invokes?.continues !== undefined) this.nextEvent = JSON.parse(payload()) as EventPayload;
       if (name === FAILED) this.failedEvent = JSON.parse(payload()) as EventPayload;
     }
     for (const { kind, key } of decision?.log ?? []) {

@@ -192,13 +192,15 @@ async function play<Output>(
   const played = new FunctionRun(memory, { strategy, appName: appId, slug, answers, invoke, replay, until });
   await played.run();
   const { outputJson = "null", errorJson } = memory.head;
-  const status = played.isStopped ? "stopped" : STATUSES[memory.state.status];
+  const { nextEvent } = played;
+  const status = played.isStopped ? "stopped" : nextEvent ? "continued" : STATUSES[memory.state.status];
   const error = errorJson === undefined ? undefined : normalizeError(JSON.parse(errorJson));
   const steps = [...played.steps.values()]
     .filter(({ fullId }) => fullId !== "holdfast/failure")
     .map((note) => viewOf(note, memory));
   const run: TestRun<Output> = {
     status,
+    continuedAs: nextEvent?.data,
     output: status === "completed" ? (JSON.parse(outputJson) as Output) : undefined,
     error: error === undefined ? undefined : withReport(error),
     steps,
@@ -252,13 +254,23 @@ function invoker({ functions = [], replay = false, isolated }: RunOptions, sent:
     if (fn === undefined) return undefined;
     const data = isRecord(payload) && isRecord(payload.data) ? payload.data : {};
     const event = { name: "inngest/function.invoked", data };
-    const { run, error } = await runInMemory(fn, { event, functions, replay, nowMs, isolated }, undefined);
-    sent.events.push(...run.sentEvents);
-    sent.signals.push(...run.sentSignals);
-    const result: StepEnd =
-      error === undefined ? { type: "data", text: JSON.stringify(run.output ?? null) } : { type: "error", error };
-    return { result, elapsedMs: run.elapsedMs };
+    let next: OutgoingEvent = event;
+    let elapsedMs = 0;
+    for (;;) {
+      const options = { event: next, functions, replay, nowMs: nowMs + elapsedMs, isolated };
+      const { run, error } = await runInMemory(fn, options, undefined);
+      sent.events.push(...run.sentEvents);
+      sent.signals.push(...run.sentSignals);
+      elapsedMs += run.elapsedMs;
+      // The end of the last run is the end of the invocation.
+      if (run.status === "continued") next = { name: event.name, data: run.continuedAs as Record<string, unknown> };
+      else return { result: endOf(run, error), elapsedMs };
+    }
   };
+}
+
+function endOf(run: TestRun<unknown>, error: PlainError | undefined): StepEnd {
+  return error === undefined ? { type: "data", text: JSON.stringify(run.output ?? null) } : { type: "error", error };
 }
 
 function eventsOf(

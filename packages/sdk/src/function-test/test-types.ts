@@ -55,8 +55,13 @@ export interface TestStep {
 }
 
 export interface TestRun<Output = unknown> {
-  /** "stopped": at the step that `runUntil` names; "cancelled": by the function's `timeouts.finish`. */
-  readonly status: "completed" | "failed" | "cancelled" | "stopped";
+  /**
+   * "stopped": at the step that `runUntil` names; "cancelled": by the function's `timeouts.finish`; "continued": it would
+   * go on as a new run, with `continuedAs`.
+   */
+  readonly status: "completed" | "failed" | "cancelled" | "stopped" | "continued";
+  /** What the handler gave `continueAs`. */
+  readonly continuedAs: unknown;
   readonly output: Output | undefined;
   readonly error: Error | undefined;
   /** In the order in which they were met. */

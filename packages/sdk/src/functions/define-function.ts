@@ -36,7 +36,17 @@ export interface HandlerContext<Event, Schemas extends SchemaMap = SchemaMap> {
   readonly signal: AbortSignal;
   /** The version of the app that the run started with. */
   readonly version: string | undefined;
+  /**
+   * Ends this run and starts a new one of the same function with this as its `event.data`, at once or not at all:
+   * `return continueAs(data)`. The new run has a history and limits of its own. For functions that never end.
+   */
+  continueAs(data: ContinueData<Event>): never;
 }
+
+/** The data that a function's next run is given: that of its events. */
+export type ContinueData<Event> = Event extends { readonly data: infer Data }
+  ? Data
+  : Readonly<Record<string, unknown>>;
 
 export type Handler<Event, Schemas extends SchemaMap = SchemaMap, Output = unknown> = (
   context: HandlerContext<Event, Schemas>,
@@ -50,7 +60,7 @@ export interface RunError extends Error {
 }
 
 export interface FailureContext<Event, Schemas extends SchemaMap = SchemaMap>
-  extends HandlerContext<FailureEvent<Event>, Schemas> {
+  extends Omit<HandlerContext<FailureEvent<Event>, Schemas>, "continueAs"> {
   /** What the run failed with: name, message, stack, cause and own fields of what was thrown. */
   readonly error: RunError;
 }

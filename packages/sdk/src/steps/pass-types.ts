@@ -25,8 +25,16 @@ export type StepReport =
   | { readonly type: "op"; readonly op: OpText; readonly final: boolean; readonly retryAfter?: string };
 
 export type HandlerEnd =
-  /** `awaits`: hashes of steps that belong to the run although they were never awaited. */
-  | { readonly type: "returned"; readonly body: string; readonly awaits?: ReadonlySet<string> }
+  /**
+   * `awaits`: hashes of steps that belong to the run although they were never awaited. `continues`: it goes on as a new
+   * run with this data, JSON text.
+   */
+  | {
+      readonly type: "returned";
+      readonly body: string;
+      readonly awaits?: ReadonlySet<string>;
+      readonly continues?: string;
+    }
   | { readonly type: "failed"; readonly body: string; readonly final: boolean; readonly retryAfter?: string }
   /** The last item to be reported is a step's op. */
   | { readonly type: "op"; readonly op: OpText; readonly final: boolean };

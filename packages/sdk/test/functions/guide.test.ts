@@ -19,6 +19,7 @@ declare class HttpError extends Error {
 }
 declare function print(order: string): Promise<string>;
 declare function sendTo(address: string, pdf: string): Promise<void>;
+declare function fetchPage(cursor: string): Promise<string>;
 declare function write(facts: readonly string[]): Promise<string>;
 
 // The examples of docs/functions.md, each as it stands there.
@@ -121,6 +122,18 @@ const invoice = app.createFunction(
   },
 );
 
+const poller = app.createFunction(
+  { id: "poller", triggers: { event: "feed/watch" } },
+  async ({ event, step, continueAs }) => {
+    let { cursor } = event.data;
+    for (let page = 0; page < 100; page += 1) {
+      cursor = await step.run("fetch", () => fetchPage(cursor));
+      await step.sleep("pause", "1m");
+    }
+    return continueAs({ ...event.data, cursor });
+  },
+);
+
 test("the guide contains exactly these examples", () => {
   const guide = readFileSync(new URL("../../../../docs/functions.md", import.meta.url), "utf8");
   const source = readFileSync(new URL(import.meta.url), "utf8");
@@ -139,6 +152,7 @@ test("the examples of the guide register this configuration", () => {
     checkout,
     answer,
     invoice,
+    poller,
   ] as readonly HoldfastFunction[];
   const configs = functions.map((fn) => definitionOf(fn)?.config);
   expect(configs).toMatchObject([
@@ -150,5 +164,6 @@ test("the examples of the guide register this configuration", () => {
     { idempotency: "event.data.cart", timeouts: { start: "10m", finish: "2h" }, cancel: [{ if: expect.any(String) }] },
     { holdfast: { deadline: "1m30s" } },
     { steps: { step: { retries: { attempts: 6 } } } },
+    { triggers: [{ event: "feed/watch" }] },
   ]);
 });

@@ -93,6 +93,8 @@ export type FlowRule =
       readonly mode: "skip" | "cancel";
       /** Of the job that cancels the run before, with `cancel`. */
       readonly jobId: string;
+      /** The run takes this one's place, which ends with it: it is made in any case, and cancels none. */
+      readonly continues?: string;
     };
 
 /** The flow rule that a run has not passed. */

@@ -66,11 +66,13 @@ export function passFlowRules(
   const blocked = states.find(({ flowRule, state }) =>
     flowRule.type === "rate"
       ? rateCount(state, flowRule.periodMs, atMs) >= flowRule.limit
-      : flowRule.mode === "skip" && state.live,
+      : flowRule.continues === undefined && flowRule.mode === "skip" && state.live,
   );
   if (blocked) return { skippedBy: skippedBy(blocked.flowRule, blocked.state), jobs: [] };
   const jobs: NewJob[] = [];
   for (const { flowRule, state } of states) {
+    // Another run has the place already, and cancels this one.
+    if (isLate(flowRule, state)) continue;
     state.changed = true;
     if (flowRule.type === "rate") {
       const count = rateCount(state, flowRule.periodMs, atMs);
@@ -78,7 +80,8 @@ export function passFlowRules(
       state.count = count + 1;
       state.expiresMs = state.atMs + flowRule.periodMs;
     } else {
-      if (state.live) jobs.push(looseJob(flowRule.jobId, "cancel", `${state.runId}\n${runId}`));
+      if (state.live && flowRule.continues === undefined)
+        jobs.push(looseJob(flowRule.jobId, "cancel", `${state.runId}\n${runId}`));
       state.runId = runId;
       state.live = true;
       state.expiresMs = atMs + HOUR_MS;
@@ -89,6 +92,10 @@ export function passFlowRules(
 
 function skippedBy(flowRule: FlowRule, { runId }: FlowRuleState): SkippedBy {
   return flowRule.type === "rate" ? { rule: flowRule.name, runId: null } : { rule: "single", runId };
+}
+
+function isLate(flowRule: FlowRule, { live, runId }: FlowRuleState): boolean {
+  return flowRule.type === "single" && flowRule.continues !== undefined && live && runId !== flowRule.continues;
 }
 
 function rateCount(state: FlowRuleState, periodMs: number, atMs: number): number {
