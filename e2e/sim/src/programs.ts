@@ -143,7 +143,8 @@ export function withOptions(plan: FunctionPlan, dice: Dice): FunctionPlan {
 export function withThoughts(plan: FunctionPlan, dice: Dice): FunctionPlan {
   const thinksMs = dice.chance(0.3) ? dice.within(0, dice.pick([2, 60])) : 0;
   const stumblesMs = dice.chance(0.15) ? dice.within(0, dice.pick([5, 60, 500])) : null;
-  return { ...plan, thinksMs, stumblesMs };
+  // On the plain protocol a step that begins in the attempt after it has one attempt less.
+  return { ...plan, thinksMs, stumblesMs, retries: plan.retries + (stumblesMs === null ? 0 : 1) };
 }
 
 /** The same function with steps that have a timeout. */
