@@ -22,3 +22,22 @@ export function retentionPolicy(config: ConfiguredRetention, functions: Iterable
   );
   return { ...all, functions: new Map(own) };
 }
+
+/** Instead of the periods of every function of one environment; what is left out stays. */
+export interface PeriodOverride {
+  readonly completedMs?: number | null;
+  readonly failedMs?: number | null;
+}
+
+/** `own`: the functions of the environment, `all`: whether there are no others, so that events go by it, too. */
+export function overridden(
+  policy: RetentionPolicy,
+  override: PeriodOverride,
+  { own, all }: { readonly own: Iterable<string>; readonly all: boolean },
+): RetentionPolicy {
+  const { completedMs, failedMs, functions } = policy;
+  const changed = [...own].map(
+    (id) => [id, { ...(functions.get(id) ?? { completedMs, failedMs }), ...override }] as const,
+  );
+  return { ...policy, ...(all ? override : {}), functions: new Map([...functions, ...changed]) };
+}

@@ -156,12 +156,12 @@ async function start(config: GatewayConfig, { timers, storeFor }: GatewayPorts, 
       watchers: live.watchers,
       http: connections.status(),
     }),
+    retention: () => policyOf(config, dispatcher),
     ...(config.virtualTime ? { skipTime } : {}),
   };
   serve([http.server, second.server], requestListener(httpParts), connections, sockets);
   const endSigns = startGatewayHeartbeat({ dispatcher, store, gatewayId, log });
-  const policy = () => policyOf(config, dispatcher);
-  const endRetention = startGatewayRetention({ store, policy, timers, random: systemRandom, log });
+  const endRetention = startGatewayRetention({ store, policy: httpParts.retention, timers, random: systemRandom, log });
   const endServing = async (): Promise<void> => {
     for (const end of [endSigns, endRetention]) end();
     await Promise.all([live.close(), answerWaits(dispatcher, timers)]);

@@ -11,6 +11,8 @@ export type CommandName =
   | "run"
   | "tail"
   | "cancel"
+  | "prune"
+  | "hold"
   | "pause"
   | "resume"
   | "workers"

@@ -15,6 +15,7 @@ import {
 import { type CommandSpec, KEYS, RUN_A_GATEWAY, WORK_WITH_IT } from "./command-spec.ts";
 import { DOCTOR_OPTIONS } from "./doctor-options.ts";
 import { OPERATE_COMMANDS } from "./operate-commands.ts";
+import { RETENTION_COMMANDS } from "./retention-commands.ts";
 
 const { databaseUrl, signingKey, signingKeyFallback, eventKey, keys } = GATEWAY_OPTIONS;
 
@@ -208,6 +209,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     ],
   },
   ...OPERATE_COMMANDS,
+  ...RETENTION_COMMANDS,
   {
     name: "keys",
     group: KEYS,

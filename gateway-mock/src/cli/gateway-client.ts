@@ -27,6 +27,8 @@ export interface GatewayClient {
   /** @throws HoldfastError with the gateway's code, or `GATEWAY_UNREACHABLE` */
   get<T extends object>(path: string): Promise<T>;
   post<T extends object>(path: string, body?: unknown): Promise<T>;
+  put<T extends object>(path: string, body?: unknown): Promise<T>;
+  delete<T extends object>(path: string): Promise<T>;
   sendEvents(events: readonly object[]): Promise<readonly string[]>;
   /** What a worker's calls have to carry. */
   headers(): Promise<Readonly<Record<string, string>>>;
@@ -69,6 +71,8 @@ export function gatewayClient(settings: ClientSettings): GatewayClient {
     url,
     get: (path) => call("GET", path),
     post: (path, body) => call("POST", path, body),
+    put: (path, body) => call("PUT", path, body),
+    delete: (path) => call("DELETE", path),
     async sendEvents(events) {
       const { ids } = await call<{ ids?: unknown }>("POST", `/e/${encodeURIComponent(eventKey)}`, events);
       return Array.isArray(ids) ? ids.map(String) : [];

@@ -33,6 +33,10 @@ export async function runCommand(name: CommandName, context: CommandContext): Pr
       return (await import("./workers.ts")).drainWorkers(context);
     case "workers resume":
       return (await import("./workers.ts")).resumeWorkers(context);
+    case "prune":
+      return (await import("./prune.ts")).prune(context);
+    case "hold":
+      return (await import("./hold.ts")).holdRuns(context);
     case "keys create":
       return (await import("./keys.ts")).createKeys(context);
     case "keys hash":

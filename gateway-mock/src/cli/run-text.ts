@@ -33,6 +33,7 @@ export interface ShownRunDetail extends ShownRun {
   readonly steps: readonly ShownStep[];
   /** Why it has not ended; null when it has. */
   readonly waiting?: { readonly reason: string; readonly message: string } | null;
+  readonly hold?: { readonly reason: string; readonly heldMs: number } | null;
   readonly log?: readonly {
     readonly seq: number;
     readonly atMs: number;
@@ -66,6 +67,7 @@ export function runText(run: ShownRunDetail, columns: number): string {
     ["created", timeText(run.createdMs)],
     ["took", tookText(run)],
     ...(run.waiting ? [["why", run.waiting.message]] : []),
+    ...(run.hold ? [["on hold", `since ${timeText(run.hold.heldMs)}: ${run.hold.reason}`]] : []),
     ...(run.output === null ? [] : [["result", JSON.stringify(run.output)]]),
   ].filter(([, value]) => value !== "");
   const parts = [

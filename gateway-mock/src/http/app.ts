@@ -12,6 +12,7 @@ import type { HttpParts } from "./parts.ts";
 import { pausesApi } from "./pauses-api.ts";
 import { prometheusApi } from "./prometheus-api.ts";
 import { repairApi } from "./repair-api.ts";
+import { retentionApi } from "./retention-api.ts";
 import { runStateApi } from "./run-state-api.ts";
 import { runsApi } from "./runs-api.ts";
 import { signalsApi } from "./signals-api.ts";
@@ -41,6 +42,7 @@ export function httpApp(parts: HttpParts, routes: readonly DirectRoute[] = direc
   storedEventsApi(app, parts);
   runStateApi(app, parts);
   repairApi(app, parts);
+  retentionApi(app, parts);
   signalsApi(app, parts);
   workersApi(app, parts);
   functionsApi(app, parts);

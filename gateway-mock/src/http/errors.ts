@@ -8,6 +8,7 @@ export type Status = 400 | 401 | 403 | 404 | 409 | 413 | 421 | 500 | 503;
 const STATUSES: Partial<Record<ErrorCode, Status>> = {
   BODY_INVALID: 400,
   EVENT_INVALID: 400,
+  DURATION_INVALID: 400,
   FRAME_INVALID: 400,
   OPTION_INVALID: 400,
   UNAUTHORIZED: 401,
@@ -20,6 +21,7 @@ const STATUSES: Partial<Record<ErrorCode, Status>> = {
   STEP_UNKNOWN: 404,
   RUN_NOT_ENDED: 409,
   RUN_IN_USE: 409,
+  RUN_ON_HOLD: 409,
   RUN_SKIPPED: 409,
   RUN_UNDONE: 409,
   RUN_NOT_RESUMABLE: 409,

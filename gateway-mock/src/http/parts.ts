@@ -1,7 +1,7 @@
 /** What the routes need from the gateway. */
 import type { Socket } from "node:net";
 import type { Clock, Log, Timers } from "@holdfast/core";
-import type { Store } from "@holdfast/store";
+import type { RetentionPolicy, Store } from "@holdfast/store";
 import type { Dispatcher } from "../dispatch/index.ts";
 import type { LogReader } from "../live/log-reader.ts";
 import type { ProcessReading } from "../metrics/process-reading.ts";
@@ -33,6 +33,8 @@ export interface HttpParts {
    * what comes back is called.
    */
   readonly excuse?: (socket: Socket) => () => void;
+  /** How long runs are kept, as functions and options are now. */
+  readonly retention: () => Promise<RetentionPolicy>;
   /** Only with virtual time. */
   readonly skipTime?: (ms: number) => Promise<void>;
 }

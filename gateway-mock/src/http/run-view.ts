@@ -97,6 +97,7 @@ export function runDetailView(detail: RunDetail, withLog: boolean): object {
     forkedFrom: start?.meta.forkedFrom ?? null,
     continuedFrom: start?.meta.chain?.from ?? null,
     continuedAs: continuedAs(detail.log),
+    hold: detail.hold && { ...detail.hold, heldAt: isoTime(detail.hold.heldMs) },
     deadlineMs: detail.head.deadlineMs,
     deadlineAt: isoTimeOrNull(detail.head.deadlineMs),
     compensating: detail.log.some((row) => row.kind === "STEP_COMPLETED" && row.key === FAILURE_KEY),

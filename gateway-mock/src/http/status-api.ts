@@ -20,6 +20,19 @@ const DatabaseSchema = Type.Object(
   { title: "DatabaseHealth" },
 );
 
+const TableSchema = Type.Object(
+  {
+    table: Type.String(),
+    bytes: Type.Number({ description: "With its indexes." }),
+    rows: Type.Number({ description: "As the database estimates them." }),
+    partitions: Type.Integer(),
+    oldestMs: Type.Union([Type.Number(), Type.Null()], {
+      description: "When its oldest row was made, where that is known.",
+    }),
+  },
+  { title: "TableSize" },
+);
+
 export function statusApi(app: Hono, parts: HttpParts): void {
   const { dispatcher, store, version } = parts;
   // Restarting the gateway does not bring a database back: without one it is alive, and says what it waits for.
@@ -72,6 +85,7 @@ export function statusApi(app: Hono, parts: HttpParts): void {
           }),
           Type.Null(),
         ]),
+        tables: Type.Union([Type.Array(TableSchema), Type.Null()]),
         process: CountersSchema,
       }),
     },
@@ -79,6 +93,8 @@ export function statusApi(app: Hono, parts: HttpParts): void {
   app.get("/v1/metrics", metrics, async (c) => {
     const database = store.health();
     const queue = database.ok ? await store.queueDepth() : null;
-    return c.json({ dispatcher: dispatcher.status(), store: store.stats(), database, queue, process: parts.process() });
+    const tables = database.ok ? await store.tableSizes() : null;
+    const counters = { dispatcher: dispatcher.status(), store: store.stats() };
+    return c.json({ ...counters, database, queue, tables, process: parts.process() });
   });
 }

@@ -15,6 +15,7 @@ import { directRoutes } from "../../src/http/direct-routes.ts";
 import type { HttpParts } from "../../src/http/parts.ts";
 import { LogReader } from "../../src/live/log-reader.ts";
 import { readProcess } from "../../src/metrics/process-reading.ts";
+import { retentionPolicy } from "../../src/retention-policy.ts";
 
 /** A gateway without sockets, whose ids and times are the same each time it is made. */
 export interface Listening {
@@ -59,6 +60,7 @@ export async function listening(front: "direct" | "router", options: GatewayOpti
     isDraining: () => core.isDraining,
     framesReceived: () => new Map(),
     process: () => readProcess(monitorEventLoopDelay(), 0),
+    retention: async () => retentionPolicy(config, core.dispatcher.functions.all()),
   };
   const routes = directRoutes(parts);
   const router = getRequestListener(httpApp(parts, routes).fetch, { autoCleanupIncoming: false });

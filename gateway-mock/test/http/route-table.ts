@@ -9,6 +9,7 @@ import { type CorePorts, createCore } from "../../src/gateway-core.ts";
 import { httpApp } from "../../src/http/app.ts";
 import { LogReader } from "../../src/live/log-reader.ts";
 import { readProcess } from "../../src/metrics/process-reading.ts";
+import { retentionPolicy } from "../../src/retention-policy.ts";
 
 export interface Route {
   readonly name: string;
@@ -42,6 +43,7 @@ export function routeTable(
     isDraining: () => false,
     framesReceived: () => new Map(),
     process: () => readProcess(monitorEventLoopDelay(), 0),
+    retention: async () => retentionPolicy(config, dispatcher.functions.all()),
     skipTime: async () => {},
   });
   plant?.(app);

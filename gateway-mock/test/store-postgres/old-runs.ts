@@ -75,7 +75,9 @@ export async function expectPruned({ gone, living, failed, held }: Seeded): Prom
 }
 
 export async function pruneAll(store: Pick<Store, "prune">, policy = AT_ONCE): Promise<void> {
-  await waitFor(async () => (await store.prune(policy, { now: true })).state === "done", { what: "old runs to go" });
+  await waitFor(async () => (await store.prune(policy, { sinceMs: await bench.store.nowMs() })).state === "done", {
+    what: "old runs to go",
+  });
 }
 
 export const leftBehind = (): Promise<unknown> =>

@@ -22,7 +22,7 @@ test("a gateway that dies before or after any statement leaves nothing behind th
         },
         WIDTH_MS,
       );
-      const died = await dies.prune(AT_ONCE, { now: true }).then(
+      const died = await dies.prune(AT_ONCE, { sinceMs: await bench.store.nowMs() }).then(
         () => false,
         () => true,
       );

@@ -80,9 +80,11 @@ test("a long transaction is in nobody's way: it gives up after an instant, and f
   await untilOver([...seeded.gone, seeded.living.runId, seeded.failed, seeded.held]);
   await bench.db.sql.begin(async (tx) => {
     await tx.unsafe("SELECT FROM holdfast.runs LIMIT 1");
-    expect(await bench.store.prune(AT_ONCE, { now: true })).toMatchObject({ state: "blocked" });
+    expect(await bench.store.prune(AT_ONCE, { sinceMs: await bench.store.nowMs() })).toMatchObject({
+      state: "blocked",
+    });
     // Everybody else goes on, before and while it waits for its locks.
-    const pruning = bench.store.prune(AT_ONCE, { now: true });
+    const pruning = bench.store.prune(AT_ONCE, { sinceMs: await bench.store.nowMs() });
     const run = await seedLeased(bench.store);
     expect(await bench.store.commit(runDone(run))).toMatchObject({ won: true });
     expect(await pruning).toMatchObject({ state: "blocked" });
@@ -98,12 +100,14 @@ test("a policy that changes while a partition is copied counts from then on", as
   await untilOver([...seeded.gone, seeded.living.runId, seeded.failed, seeded.held]);
   await bench.db.sql.begin(async (tx) => {
     await tx.unsafe("SELECT FROM holdfast.runs LIMIT 1");
-    expect(await bench.store.prune(AT_ONCE, { now: true })).toMatchObject({ state: "blocked" });
+    expect(await bench.store.prune(AT_ONCE, { sinceMs: await bench.store.nowMs() })).toMatchObject({
+      state: "blocked",
+    });
   });
   expect(Number(await leftBehind())).toBeGreaterThan(0);
   const never = { completedMs: null, failedMs: null, functions: NO_FUNCTIONS };
   // Another gateway may be at it, with options of its own.
-  expect(await bench.store.prune(never, { now: true })).toMatchObject({ state: "busy" });
+  expect(await bench.store.prune(never, { sinceMs: await bench.store.nowMs() })).toMatchObject({ state: "busy" });
   await bench.db.sql.unsafe("UPDATE holdfast.table_rewrites SET touched_at = touched_at - interval '1 hour'");
   await pruneAll(bench.store, never);
   expect(await bench.store.loadRuns(seeded.gone)).toHaveLength(5);
@@ -140,11 +144,11 @@ test("ids of wrong clocks are in the partition of the rest, and go from there", 
   await bench.db.sql.unsafe(`UPDATE holdfast.runs SET id = '${late}' WHERE id = '${run.runId}'`);
   await bench.db.sql.unsafe(`UPDATE holdfast.run_log SET run_id = '${late}' WHERE run_id = '${run.runId}'`);
   expect(await placeOf(late)).toBe("runs_rest");
-  await bench.store.prune({ ...AT_ONCE, completedMs: 3_600_000 }, { now: true });
+  await bench.store.prune({ ...AT_ONCE, completedMs: 3_600_000 }, { sinceMs: await bench.store.nowMs() });
   expect(await bench.store.loadRuns([late])).toHaveLength(1);
   await waitFor(
     async () => {
-      await bench.store.prune(AT_ONCE, { now: true });
+      await bench.store.prune(AT_ONCE, { sinceMs: await bench.store.nowMs() });
       return (await bench.store.loadRuns([late])).length === 0;
     },
     { what: "it to go" },

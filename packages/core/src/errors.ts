@@ -312,6 +312,10 @@ export const ERROR_CATALOGUE = {
     summary: "A run cannot be deleted yet: the run that invoked it has not been notified of its end.",
     fix: "Try again a moment later.",
   },
+  RUN_ON_HOLD: {
+    summary: "The run is on hold: it is kept until it is released, and cannot be deleted.",
+    fix: "Release it first: `holdfast-gateway hold <run> --release`, or DELETE /v1/runs/<run>/hold.",
+  },
   RUN_SKIPPED: {
     summary: "No run was made: a singleton or a rate limit of the function held it back.",
     fix: "The message says which; try again when the other run has ended, or when the period is over.",

@@ -71,6 +71,11 @@ export const StepSchema = Type.Object(
   { title: "Step" },
 );
 
+export const HoldSchema = Type.Object(
+  { reason: Type.String(), heldAt: At, heldMs: Ms },
+  { title: "Hold", description: "The run is kept until it is released, whatever its age." },
+);
+
 /** Why a run that has not ended is where it is: docs/waiting.md. */
 const WaitingSchema = Type.Object(
   {
@@ -155,6 +160,7 @@ export const RunDetailSchema = Type.Object(
     steps: Type.Array(StepSchema),
     defers: Type.Array(DeferSchema),
     stalls: Type.Array(StallSchema),
+    hold: orNull(HoldSchema),
     leasesLost: Type.Integer(),
     jobs: Type.Array(JobSchema),
     waits: Type.Array(WaitSchema),

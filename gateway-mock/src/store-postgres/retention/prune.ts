@@ -24,7 +24,6 @@ const TOO_SLOW = "57014";
 const RESTS = ["runs", "events"] as const;
 
 export interface Pruner {
-  /** Goes on for about `limitMs`; `now`: also with partitions that were looked through a while ago. */
   prune(policy: RetentionPolicy, options?: PruneOptions): Promise<PruneProgress>;
 }
 
@@ -76,7 +75,7 @@ class PostgresPruner implements Pruner {
 
   async prune(
     policy: RetentionPolicy,
-    { limitMs = DEFAULT_LIMIT_MS, now = false }: PruneOptions = {},
+    { limitMs = DEFAULT_LIMIT_MS, sinceMs }: PruneOptions = {},
   ): Promise<PruneProgress> {
     const { monotonicMs } = this.#database.options;
     const totals: Totals = { runs: 0, events: 0 };
@@ -84,10 +83,9 @@ class PostgresPruner implements Pruner {
     const progress = (state: PruneProgress["state"]): PruneProgress => {
       return { state, removedRuns: totals.runs, removedEvents: totals.events };
     };
-    const startedMs = await this.#nowMs();
     try {
       for (;;) {
-        const step = await this.#step(policy, totals, now ? startedMs : null);
+        const step = await this.#step(policy, totals, sinceMs ?? null);
         if (step !== "next") return progress(step);
         if (monotonicMs() >= endMs) return progress("more");
       }
@@ -95,11 +93,6 @@ class PostgresPruner implements Pruner {
       if (troubleOf(error) === "conflict") return progress("blocked");
       throw storeFailed("Old runs could not be removed", error, this.#database.options.url);
     }
-  }
-
-  async #nowMs(): Promise<number> {
-    const [times] = await this.#database.query<{ now_ms: number }>(TIMES);
-    return Number(times?.now_ms);
   }
 
   /** With `sinceMs` partitions that were last looked through before then. */

@@ -17,8 +17,8 @@ export interface RetentionPolicy extends Retention {
 export interface PruneOptions {
   /** For about how long it may go on. */
   readonly limitMs?: number;
-  /** Also where it was looked a while ago. */
-  readonly now?: boolean;
+  /** Looks again wherever it was looked before this time of the database; else where that is a while ago. */
+  readonly sinceMs?: number;
 }
 
 export interface PruneProgress {

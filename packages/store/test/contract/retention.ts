@@ -35,7 +35,9 @@ export function retentionContract(bench: ContractBench): void {
   const prune = async (policy: RetentionPolicy): Promise<void> => {
     await bench.store.touchConnections("gateway-a", 60_000);
     await expect
-      .poll(async () => (await bench.store.prune(policy, { now: true })).state, { timeout: 60_000 })
+      .poll(async () => (await bench.store.prune(policy, { sinceMs: await bench.store.nowMs() })).state, {
+        timeout: 60_000,
+      })
       .toBe("done");
   };
   const pruneUntilGone = async (policy: RetentionPolicy, runId: string): Promise<void> => {
@@ -171,7 +173,7 @@ export function retentionContract(bench: ContractBench): void {
         return ids;
       })();
       const beside = (async () => {
-        while (!over) await another.prune(days(1, 1), { now: true });
+        while (!over) await another.prune(days(1, 1), { sinceMs: await bench.store.nowMs() });
       })();
       await pruneUntilGone(days(1, 1), olds.at(-1) ?? "");
       over = true;
