@@ -81,7 +81,8 @@ const rooms = [
     execution: ["diagnostics", "events", "steps", "functions", ...sdkGround],
     isolation: ["diagnostics", "steps", "execution", ...sdkGround],
     "function-test": ["events", "steps", "functions", "execution", "sdk", ...sdkGround],
-    app: ["events", "functions", "connection", ...sdkGround],
+    runs: ["events", "steps", ...sdkGround],
+    app: ["events", "steps/references", "functions", "runs", "connection", ...sdkGround],
   }),
   ...roomsOf("packages/sdk/src/isolation", "isolation", {
     shared: [],

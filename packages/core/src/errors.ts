@@ -97,6 +97,10 @@ export const ERROR_CATALOGUE = {
     summary: "Runs could not be read from the gateway.",
     fix: "Check that a Holdfast gateway runs at the base URL and accepts the signing key; the message includes its answer.",
   },
+  RUN_START_FAILED: {
+    summary: "The gateway did not start a run, or could not be reached.",
+    fix: "Check that a Holdfast gateway runs at the base URL and accepts the signing key; the message includes its answer. With `id` the call may be repeated safely.",
+  },
   RUN_POSTPONED: {
     summary:
       "A run was asked for, but `debounce` or `batchEvents` of its function collects events first, so there is no run yet.",

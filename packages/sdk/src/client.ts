@@ -29,3 +29,9 @@ export type {
 export type { Run, RunFilter, RunPage, RunStatus, RunWaiting } from "./events/runs.ts";
 export type { SentEvents } from "./events/send-events.ts";
 export type { OutgoingSignal, SentSignal } from "./events/send-signal.ts";
+export type { InvocationArgs, InvocationOptions } from "./runs/invoke-run.ts";
+export type { HeldBackBy } from "./runs/run-errors.ts";
+export { RunNotStartedError } from "./runs/run-errors.ts";
+export type { InvokedRun, ResultOptions, RunHandle } from "./runs/run-handle.ts";
+export type { ListRunsOptions, ResultOf, RunsApi } from "./runs/runs-api.ts";
+export { type FunctionReference, referenceFunction } from "./steps/references.ts";

@@ -48,6 +48,10 @@ export type {
 } from "./functions/define-function.ts";
 export type { CancelOption, ConcurrencyOption, FunctionOptions } from "./functions/function-options.ts";
 export type { IsolateOption } from "./functions/isolate-option.ts";
+export type { InvocationArgs, InvocationOptions } from "./runs/invoke-run.ts";
+export type { HeldBackBy } from "./runs/run-errors.ts";
+export type { InvokedRun, ResultOptions, RunHandle } from "./runs/run-handle.ts";
+export type { ListRunsOptions, ResultOf, RunsApi } from "./runs/runs-api.ts";
 export {
   connect,
   cron,
@@ -61,6 +65,7 @@ export {
   NonRetriableError,
   RetryAfterError,
   RunDeadlineError,
+  RunNotStartedError,
   referenceFunction,
   SDK_VERSION,
   StepError,

@@ -14,6 +14,7 @@ export { createMainThreadStrategy } from "./execution/main-thread.ts";
 export { definitionOf } from "./functions/define-function.ts";
 export { createRegistry } from "./functions/registry.ts";
 export { checkKnown, invalidOption } from "./options.ts";
+export { RunNotStartedError } from "./runs/run-errors.ts";
 export {
   InvokeError,
   InvokeTimeoutError,

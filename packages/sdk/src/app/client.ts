@@ -13,6 +13,10 @@ import type { FetchLike, SendPorts } from "../events/send-http.ts";
 import { type OutgoingSignal, type SentSignal, sendSignal } from "../events/send-signal.ts";
 import type { ResolvedClientOptions } from "../functions/app-client.ts";
 import type { Environment } from "../options.ts";
+import { type InvocationArgs, invokeRun } from "../runs/invoke-run.ts";
+import { type InvokedRun, runHandle } from "../runs/run-handle.ts";
+import { type ResultOf, Runs, type RunsApi } from "../runs/runs-api.ts";
+import type { InvokeTarget } from "../steps/references.ts";
 import type { ClientOptions } from "./client-options.ts";
 import { resolveClientOptions } from "./resolve-client-options.ts";
 
@@ -26,6 +30,7 @@ export class HoldfastClient<const Schemas extends SchemaMap = NoSchemas> {
   readonly options: ResolvedClientOptions;
   readonly schemas: Schemas | undefined;
   readonly #fetch: FetchLike | undefined;
+  #runs: Runs | undefined;
 
   /** @throws HoldfastError `OPTION_INVALID`, `OPTION_MISSING` */
   constructor(options: ClientOptions<Schemas>, env: Environment = globalThis.process?.env ?? {}) {
@@ -59,6 +64,34 @@ export class HoldfastClient<const Schemas extends SchemaMap = NoSchemas> {
   /** `send` for callers whose events are typed elsewhere. */
   sendEvents(events: readonly OutgoingEvent[]): Promise<SentEvents> {
     return sendEvents(this.options, this.schemas, events, this.#ports());
+  }
+
+  /**
+   * Starts a run of one function and gives its handle:
+   *
+   *     const run = await app.invoke(order, { data: { item: 7 }, id: "order-7" });
+   *     const receipt = await run.result({ timeout: "30s" });
+   *
+   * `id` makes it idempotent: the same id again, within 30 days, is the same run. The function is named by itself, by
+   * `referenceFunction`, or as text: `app.invoke<typeof order>("shop-order")`. Holdfast's gateway only.
+   *
+   * @throws HoldfastError `OPTION_INVALID`, `EVENT_INVALID`, `NOT_FOUND`, `RUN_START_FAILED`
+   * @throws RunNotStartedError when `rateLimit`, `idempotency` or `singleton` of the function skips the run
+   *   (`RUN_SKIPPED`), or `debounce` or `batchEvents` puts it off (`RUN_POSTPONED`)
+   */
+  async invoke<Target extends InvokeTarget>(
+    target: Target | string,
+    ...[options]: InvocationArgs<Target>
+  ): Promise<InvokedRun<ResultOf<Target>>> {
+    const ports = this.#ports();
+    const { runId, ...rest } = await invokeRun(this.options, target, options, ports);
+    return { ...runHandle<ResultOf<Target>>(this.options, runId, ports), ...rest };
+  }
+
+  /** Runs by their ids and in lists: `app.runs.get(id)`, `app.runs.list({ status: "FAILED" })`. */
+  get runs(): RunsApi {
+    this.#runs ??= new Runs(this.options, () => this.#ports());
+    return this.#runs;
   }
 
   /**

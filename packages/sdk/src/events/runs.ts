@@ -2,7 +2,7 @@
 import { HoldfastError } from "@holdfast/core";
 import { isRecord } from "@holdfast/protocol";
 import type { GatewayAccess } from "./gateway-access.ts";
-import { callSigned, type Judgement, jsonRecord, type SendPorts } from "./send-http.ts";
+import { callSigned, type Judgement, jsonRecord, type SendPorts, type SendRequest } from "./send-http.ts";
 
 export type RunStatus = "PENDING" | "RUNNING" | "WAITING" | "COMPLETED" | "FAILED" | "CANCELLED";
 
@@ -35,6 +35,10 @@ export interface Run {
   readonly output: unknown;
   /** What it failed with: `{ name, message, stack }`; null when it has not failed. */
   readonly error: unknown;
+  /** ISO 8601, as those that follow. */
+  readonly createdAt: string;
+  readonly startedAt: string | null;
+  readonly endedAt: string | null;
   readonly createdMs: number;
   readonly startedMs: number | null;
   readonly endedMs: number | null;
@@ -45,8 +49,15 @@ export interface Run {
 export interface RunFilter {
   /** Of an event: those that it has started. */
   readonly eventId?: string;
+  /** `<app>-<function>`, or the id that its author gave where only one app has it. */
   readonly functionId?: string;
-  readonly status?: RunStatus;
+  /** Of one of these. */
+  readonly status?: RunStatus | readonly RunStatus[];
+  /** Of the event that has started them. */
+  readonly eventName?: string;
+  /** Created at this time or later: ISO 8601, or milliseconds since 1970. */
+  readonly after?: string | number;
+  readonly before?: string | number;
   /** 1 to 1000. Default 50. */
   readonly limit?: number;
   /** The `nextCursor` of the page before. */
@@ -60,20 +71,47 @@ export interface RunPage {
   readonly nextCursor?: string;
 }
 
+/** How long to wait for the end of a run. */
+export interface FetchWait {
+  readonly waitMs: number;
+  readonly signal: AbortSignal;
+}
+
+/** What a gateway may take to answer beyond the time that it waits. */
+const ANSWER_MS = 10_000;
+
 /** @throws HoldfastError `RUNS_UNAVAILABLE` */
-export async function fetchRun(options: GatewayAccess, runId: string, ports: SendPorts): Promise<Run | undefined> {
-  const answer = await get(options, `v1/runs/${encodeURIComponent(runId)}`, ports, (status, body) => {
+export async function fetchRun(
+  options: GatewayAccess,
+  runId: string,
+  ports: SendPorts,
+  wait?: FetchWait,
+): Promise<Run | undefined> {
+  const path = `v1/runs/${encodeURIComponent(runId)}${wait ? `?wait=${wait.waitMs}` : ""}`;
+  const call = wait ? { path, tryTimeoutMs: wait.waitMs + ANSWER_MS, signal: wait.signal } : { path };
+  const answer = await get(options, call, ports, (status, body) => {
     if (status === 404) return { run: undefined };
     return isRun(body) ? { run: body } : undefined;
   });
   return answer.run;
 }
 
+/**
+ * False when it had ended already.
+ * @throws HoldfastError `RUNS_UNAVAILABLE`
+ */
+export function cancelRun(options: GatewayAccess, runId: string, ports: SendPorts): Promise<boolean> {
+  const call = { path: `v1/runs/${encodeURIComponent(runId)}/cancel`, body: "" };
+  return get(options, call, ports, (_status, { cancelled }) =>
+    typeof cancelled === "boolean" ? { cancelled } : undefined,
+  ).then(({ cancelled }) => cancelled);
+}
+
 /** @throws HoldfastError `RUNS_UNAVAILABLE` */
 export function fetchRuns(options: GatewayAccess, filter: RunFilter, ports: SendPorts): Promise<RunPage> {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(filter)) if (value !== undefined) query.set(name, String(value));
-  return get(options, `v1/runs?${query}`, ports, (_status, { runs, nextCursor }) => {
+  return get(options, { path: `v1/runs?${query}` }, ports, (_status, { runs, nextCursor }) => {
     if (!Array.isArray(runs) || !runs.every(isRun)) return undefined;
     return typeof nextCursor === "string" ? { runs, nextCursor } : { runs };
   });
@@ -82,7 +120,7 @@ export function fetchRuns(options: GatewayAccess, filter: RunFilter, ports: Send
 /** `read`: undefined when the body is not what such a call answers. It sees answers that are good, and 404. */
 async function get<T>(
   options: GatewayAccess,
-  path: string,
+  { path, ...request }: { readonly path: string } & Omit<SendRequest, "url" | "headers">,
   ports: SendPorts,
   read: (status: number, body: Record<string, unknown>) => T | undefined,
 ): Promise<T> {
@@ -94,7 +132,7 @@ async function get<T>(
     const said = typeof body.error === "string" ? body.error : text.slice(0, 200) || "an empty body";
     return { ok: false, retry: status >= 500 || status === 429, reason: `${status} ${said}` };
   };
-  const answer = await callSigned(options, { url, headers: {} }, ports, judge);
+  const answer = await callSigned(options, { ...request, url, headers: {} }, ports, judge);
   if (answer.ok) return answer.value;
   throw new HoldfastError(
     "RUNS_UNAVAILABLE",

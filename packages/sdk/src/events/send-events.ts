@@ -161,13 +161,18 @@ function eventUrl(options: GatewayAccess): string {
   return new URL(`e/${key}`, options.eventBaseUrl).href;
 }
 
-function headersOf(options: GatewayAccess, ports: SendPorts): Record<string, string> {
+/** Names a request, so that the gateway knows it when it is repeated. */
+export function seedHeader(ports: Pick<SendPorts, "clock" | "random">): string {
   const entropy = Uint8Array.from({ length: 10 }, () => Math.floor(ports.random() * 256));
+  return `${ports.clock.nowMs()},${btoa(String.fromCharCode(...entropy))}`;
+}
+
+function headersOf(options: GatewayAccess, ports: SendPorts): Record<string, string> {
   return {
     "Content-Type": "application/json",
     "User-Agent": SDK_NAME,
     "x-inngest-sdk": SDK_NAME,
-    "x-inngest-event-id-seed": `${ports.clock.nowMs()},${btoa(String.fromCharCode(...entropy))}`,
+    "x-inngest-event-id-seed": seedHeader(ports),
     ...(options.env === undefined ? {} : { "X-Inngest-Env": options.env }),
   };
 }

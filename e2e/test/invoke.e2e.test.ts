@@ -1,0 +1,200 @@
+import { type Gateway, startGateway } from "@holdfast/gateway";
+import { createDatabase, type TestDatabase } from "@holdfast/testing";
+import {
+  type Connection,
+  Holdfast,
+  HoldfastError,
+  NonRetriableError,
+  RunDeadlineError,
+  RunNotStartedError,
+} from "holdfast";
+import { HoldfastClient } from "holdfast/client";
+import { afterEach, expect, inject, test } from "vitest";
+import { startBalancer } from "../support/balancer.mjs";
+import { startGateway as startProcess } from "../support/gateway.mjs";
+
+/** Runs that are started by name and waited for, as code of users does. */
+
+const cleanUps: (() => unknown)[] = [];
+
+afterEach(async () => {
+  for (let cleanUp = cleanUps.pop(); cleanUp; cleanUp = cleanUps.pop()) await cleanUp();
+});
+
+async function database(): Promise<TestDatabase> {
+  const db = await createDatabase(inject("postgresUrl"));
+  cleanUps.push(() => db.drop());
+  return db;
+}
+
+class OutOfStock extends Error {
+  readonly item = "cup";
+  override name = "OutOfStock";
+}
+
+function functionsOf(app: Holdfast) {
+  const order = app.createFunction(
+    { id: "order", triggers: { event: "shop/order" }, retries: 0 },
+    async ({ event, step }) => {
+      const paid = await step.run("pay", () => ({ at: new Date(0), item: event.data.item as string }));
+      return { paid, n: 7 };
+    },
+  );
+  const fails = app.createFunction({ id: "fails", triggers: [], retries: 0 }, () => {
+    throw new OutOfStock("no cup left", { cause: new NonRetriableError("supplier is closed") });
+  });
+  const sleeps = app.createFunction({ id: "sleeps", triggers: [] }, async ({ step }) => {
+    await step.sleep("long", "1h");
+  });
+  const single = app.createFunction({ id: "single", triggers: [], singleton: { mode: "skip" } }, async ({ step }) => {
+    await step.sleep("long", "1h");
+  });
+  const bounced = app.createFunction({ id: "bounced", triggers: [], debounce: { period: "1h" } }, () => 1);
+  return { order, fails, sleeps, single, bounced };
+}
+
+async function inApp(): Promise<{ app: Holdfast; fns: ReturnType<typeof functionsOf>; gateway: Gateway }> {
+  const db = await database();
+  const gateway = await startGateway({ port: 0, databaseUrl: db.url, virtualTime: true });
+  cleanUps.push(() => gateway.close());
+  const app = new Holdfast({ id: "shop", baseUrl: gateway.url, isDev: true });
+  const fns = functionsOf(app);
+  const connection: Connection = await app.connect({ functions: Object.values(fns), handleShutdownSignals: [] });
+  cleanUps.push(() => connection.close());
+  return { app, fns, gateway };
+}
+
+const caught = (promise: Promise<unknown>): Promise<unknown> =>
+  promise.then(
+    (value) => ({ value }),
+    (error: unknown) => error,
+  );
+
+test("a run that is started by name gives its result, typed by the function", async () => {
+  const { app, fns } = await inApp();
+  const run = await app.invoke(fns.order, { data: { item: "cup" }, id: "order-1" });
+  const result = await run.result({ timeout: "60s" });
+  // Dates are text by now: this line would not compile otherwise.
+  const at: string = result.paid.at;
+  expect([at, result.paid.item, result.n]).toEqual(["1970-01-01T00:00:00.000Z", "cup", 7]);
+  expect(await run.status()).toBe("COMPLETED");
+  expect(run).toMatchObject({ functionId: "shop-order", isNew: true });
+  const again = await app.invoke(fns.order, { data: { item: "cup" }, id: "order-1" });
+  expect([again.id, again.isNew, await run.cancel()]).toEqual([run.id, false, false]);
+
+  const client = new HoldfastClient({ id: "web", baseUrl: app.options.apiBaseUrl, isDev: true }, {});
+  const named = await client.invoke<typeof fns.order>("shop-order", { data: { item: "plate" } });
+  expect((await named.result()).paid.item).toBe("plate");
+  expect(await client.runs.handle<typeof fns.order>(run.id).result()).toEqual(result);
+  expect(await client.runs.get(run.id)).toMatchObject({ status: "COMPLETED", endedAt: expect.stringMatching(/Z$/) });
+  const { runs } = await client.runs.list({
+    functionId: "order",
+    status: ["COMPLETED", "FAILED"],
+    after: new Date(0),
+    limit: 1,
+  });
+  expect(runs.map(({ id }) => id)).toEqual([named.id]);
+  const kinds: string[] = [];
+  for await (const { kind } of run.follow({ from: "start" })) kinds.push(kind);
+  expect(kinds).toContain("RUN_COMPLETED");
+});
+
+test("a run that fails rejects with the error that its function has thrown", async () => {
+  const { app, fns } = await inApp();
+  const run = await app.invoke(fns.fails);
+  const error = (await caught(run.result())) as Error & { readonly item: string; readonly runId: string };
+  expect(error).toBeInstanceOf(Error);
+  expect(error).toMatchObject({ name: "OutOfStock", message: "no cup left", item: "cup", runId: run.id });
+  expect(error.stack).toContain("invoke.e2e.test");
+  expect(NonRetriableError.is(error.cause)).toBe(true);
+});
+
+test("a run that is cancelled, too late, or not over in time says which", async () => {
+  const { app, fns, gateway } = await inApp();
+  const run = await app.invoke(fns.sleeps);
+  const slow = (await caught(run.result({ timeout: 50 }))) as HoldfastError;
+  expect([slow.code, slow.message]).toEqual(["RUN_RESULT_TIMEOUT", expect.stringContaining(run.id)]);
+  const end = new AbortController();
+  const stopped = caught(run.result({ signal: end.signal }));
+  end.abort(new Error("not wanted"));
+  expect(await stopped).toMatchObject({ message: "not wanted" });
+  const waiting = caught(run.result());
+  expect(await run.cancel()).toBe(true);
+  expect(await waiting).toMatchObject({ code: "RUN_CANCELLED" });
+  expect(HoldfastError.is(await waiting)).toBe(true);
+
+  const late = await app.invoke(fns.sleeps, { deadline: "30m" });
+  await gateway.skipTime(31 * 60_000);
+  expect(RunDeadlineError.is(await caught(late.result()))).toBe(true);
+  const later = await app.invoke(fns.sleeps, { at: new Date(Date.now() + 86_400_000), appVersion: "" });
+  expect(await later.status()).toBe("PENDING");
+});
+
+test("a run that its function holds back says by type why", async () => {
+  const { app, fns } = await inApp();
+  const first = await app.invoke(fns.single);
+  const skipped = await caught(app.invoke(fns.single));
+  expect(RunNotStartedError.is(skipped) && [skipped.code, skipped.reason, skipped.runId]).toEqual([
+    "RUN_SKIPPED",
+    "singleton",
+    first.id,
+  ]);
+  const postponed = await caught(app.invoke(fns.bounced));
+  expect(RunNotStartedError.is(postponed) && [postponed.code, postponed.reason]).toEqual(["RUN_POSTPONED", "debounce"]);
+});
+
+test("what cannot be asked for is refused with what would be right", async () => {
+  const { app, fns } = await inApp();
+  const refused: readonly (readonly [() => Promise<unknown>, string, string])[] = [
+    [() => app.invoke("shop-oder"), "NOT_FOUND", 'Did you mean "shop-order"?'],
+    [() => app.invoke(fns.order, { id: "" }), "OPTION_INVALID", "`id`"],
+    [() => app.invoke(fns.order, { priority: 7000 }), "OPTION_INVALID", "-600 to 600"],
+    [() => app.invoke(fns.order, { at: "tomorrow" }), "OPTION_INVALID", "`at`"],
+    [() => app.invoke(fns.order, { deadline: new Date(0) }), "OPTION_INVALID", "has passed"],
+    [() => app.invoke(fns.order, { appVersion: "9" }), "OPTION_INVALID", "no version"],
+    [() => app.invoke(fns.order, { prio: 1 } as object), "OPTION_INVALID", "no option `prio`"],
+    [() => app.invoke(fns.order, { data: { n: 1n } }), "EVENT_INVALID", "not JSON"],
+  ];
+  for (const [call, code, message] of refused) {
+    expect(await caught(call())).toMatchObject({ code, message: expect.stringContaining(message) });
+  }
+  expect(await app.runs.list()).toEqual({ runs: [] });
+});
+
+test("while gateways are killed each id has one run, and all who wait get its result", async () => {
+  const db = await database();
+  const starts = () => startProcess({ databaseUrl: db.url, heartbeat: "1s", retryBase: "50ms" });
+  const gateways = await Promise.all([starts(), starts()]);
+  for (const { child } of gateways) cleanUps.push(() => child.kill());
+  const balancer = await startBalancer(gateways.map(({ port }) => port));
+  cleanUps.push(() => balancer.stop());
+  const app = new Holdfast({
+    id: "shop",
+    baseUrl: balancer.url,
+    isDev: true,
+    logger: { ...console, warn() {}, info() {}, error() {} },
+  });
+  let bodies = 0;
+  const order = app.createFunction({ id: "order", triggers: [] }, async ({ event, step }) => {
+    await step.sleep("a while", "500ms");
+    return step.run("count", () => {
+      bodies += 1;
+      return event.data.n as number;
+    });
+  });
+  const connection = await app.connect({ functions: [order], handleShutdownSignals: [] });
+  cleanUps.push(() => connection.close());
+  const asked = Array.from({ length: 60 }, async (_, n) => {
+    const id = `order-${n % 20}`;
+    const run = await app.invoke(order, { id, data: { n: n % 20 } });
+    return { n: n % 20, id: run.id, result: await run.result({ timeout: "100s" }) };
+  });
+  // The balancer passes connections on to those that are left.
+  await gateways[0]?.child.kill();
+  const done = await Promise.all(asked);
+  expect(new Set(done.map(({ id }) => id)).size).toBe(20);
+  expect(done.every(({ n, result }) => n === result)).toBe(true);
+  const { runs } = await app.runs.list({ limit: 100 });
+  expect(runs).toHaveLength(20);
+  expect(bodies).toBeGreaterThanOrEqual(20);
+});

@@ -1,0 +1,183 @@
+/** Starts a run of one function at the gateway: reads the options, makes the request, says what came of it. */
+import { type Clock, type ErrorCode, HoldfastError, messageOf } from "@holdfast/core";
+import { isRecord, WIRE_LIMITS } from "@holdfast/protocol";
+import type { UntypedData } from "../events/event-types.ts";
+import type { GatewayAccess } from "../events/gateway-access.ts";
+import { seedHeader } from "../events/send-events.ts";
+import { callSigned, type Judgement, jsonRecord, type SendPorts } from "../events/send-http.ts";
+import { checkKnown } from "../options.ts";
+import { type DurationLike, durationMsOf, type InstantLike, instantOf } from "../steps/points-in-time.ts";
+import type { DataOf } from "../steps/references.ts";
+import { type HeldBackBy, RunNotStartedError } from "./run-errors.ts";
+
+/** How a run is started from outside. */
+export interface InvocationOptions<Data = unknown> {
+  /** The `data` of its event; a JSON object. */
+  readonly data?: Data;
+  /** The same id again, within 30 days, is the same run of the function. Default: a run for each call. */
+  readonly id?: string;
+  /** Does not start before this. */
+  readonly at?: InstantLike;
+  /**
+   * A run that is not over by then fails with a `RunDeadlineError`, after its steps are undone; the function's own
+   * `deadline` does not count. A duration counts from `at`, or from now.
+   */
+  readonly deadline?: InstantLike | DurationLike;
+  /** Begins with this version of the app instead of with the newest that is connected. */
+  readonly appVersion?: string;
+  /** As many seconds ahead of other runs of the function, -600 to 600; replaces the function's own. */
+  readonly priority?: number;
+}
+
+/** Options are needed where data is. */
+export type InvocationArgs<Target> =
+  UntypedData extends DataOf<Target>
+    ? [options?: InvocationOptions<DataOf<Target>>]
+    : [options: InvocationOptions<DataOf<Target>> & { readonly data: DataOf<Target> }];
+
+const OPTIONS = ["data", "id", "at", "deadline", "appVersion", "priority"];
+const MAX_PRIORITY = 600;
+const MAX_ID_LENGTH = 256;
+
+export interface StartedRun {
+  readonly runId: string;
+  readonly functionId: string;
+  readonly eventId: string;
+  /** False: a run was there already for this id. */
+  readonly isNew: boolean;
+}
+
+/**
+ * Network errors, 5xx and 429 are tried again with the same seed, by which the gateway knows a repeated request.
+ * @throws HoldfastError `OPTION_INVALID`, `EVENT_INVALID`, `NOT_FOUND`, `RUN_START_FAILED`
+ * @throws RunNotStartedError `RUN_SKIPPED`, `RUN_POSTPONED`
+ */
+export async function invokeRun(
+  access: GatewayAccess & { readonly id: string },
+  target: unknown,
+  given: unknown,
+  ports: SendPorts,
+): Promise<StartedRun> {
+  const name = functionNameOf(target, access.id);
+  const body = bodyOf(given, ports.clock);
+  const url = new URL(`v1/functions/${encodeURIComponent(name)}/runs`, access.apiBaseUrl).href;
+  const headers = { "Content-Type": "application/json", "x-inngest-event-id-seed": seedHeader(ports) };
+  const answer = await callSigned(access, { url, headers, body }, ports, judge);
+  if (!answer.ok) {
+    throw new HoldfastError(
+      "RUN_START_FAILED",
+      `The gateway at ${new URL(url).origin} did not start a run of "${name}"${answer.tries}: ${answer.reason}`,
+      { cause: answer.cause },
+    );
+  }
+  return startedRun(answer.value);
+}
+
+/**
+ * `<app>-<function>`; what is given as text is taken as it is.
+ * @throws HoldfastError `OPTION_INVALID`
+ */
+function functionNameOf(target: unknown, appId: string): string {
+  if (typeof target === "string" && target !== "") return target;
+  const { slug, functionId, appId: otherApp } = (target ?? {}) as Record<string, unknown>;
+  if (typeof slug === "string" && slug !== "") return slug;
+  if (typeof functionId === "string" && functionId !== "") {
+    return `${typeof otherApp === "string" && otherApp !== "" ? otherApp : appId}-${functionId}`;
+  }
+  throw new HoldfastError(
+    "OPTION_INVALID",
+    'invoke() needs a function: one of createFunction(), referenceFunction({ functionId }), or a name such as "shop-order".',
+  );
+}
+
+function bodyOf(given: unknown, clock: Clock): string {
+  if (given !== undefined && !isRecord(given)) throw invalid("The options of invoke() must be an object.");
+  const options = { ...given };
+  checkKnown("invoke()", options, OPTIONS);
+  const { data, id, at, deadline, appVersion, priority } = options;
+  if (data !== undefined && data !== null && !isRecord(data)) {
+    throw new HoldfastError("EVENT_INVALID", "The `data` of invoke() must be an object.");
+  }
+  if (id !== undefined && (typeof id !== "string" || id === "" || id.length > MAX_ID_LENGTH)) {
+    throw invalid(`The option \`id\` of invoke() must be text of 1 to ${MAX_ID_LENGTH} characters.`);
+  }
+  if (appVersion !== undefined && typeof appVersion !== "string") {
+    throw invalid("The option `appVersion` of invoke() must be text.");
+  }
+  const isPriority = Number.isInteger(priority) && Math.abs(priority as number) <= MAX_PRIORITY;
+  if (priority !== undefined && !isPriority) {
+    throw invalid(`The option \`priority\` of invoke() must be a whole number, -${MAX_PRIORITY} to ${MAX_PRIORITY}.`);
+  }
+  const start = at === undefined ? undefined : instant(at, "at");
+  return encode({ data: data ?? {}, id, at: start, deadline: end(deadline, start, clock), appVersion, priority });
+}
+
+function instant(value: unknown, name: string): string {
+  const text = instantOf(value);
+  if (text !== undefined) return text;
+  throw invalid(`The option \`${name}\` of invoke() must be a Date, ISO 8601 text, or a point in time of Temporal.`);
+}
+
+function end(deadline: unknown, start: string | undefined, clock: Clock): string | undefined {
+  if (deadline === undefined) return undefined;
+  const fixed = instantOf(deadline);
+  if (fixed !== undefined) return fixed;
+  const fromMs = start === undefined ? clock.nowMs() : Math.max(Date.parse(start), clock.nowMs());
+  return new Date(fromMs + durationMsOf(deadline, "deadline")).toISOString();
+}
+
+function encode(body: object): string {
+  let text: string;
+  try {
+    text = JSON.stringify(body);
+  } catch (cause) {
+    throw new HoldfastError("EVENT_INVALID", `The data of invoke() is not JSON: ${messageOf(cause)}`, { cause });
+  }
+  if (
+    text.length * 3 <= WIRE_LIMITS.maxEventBytes ||
+    new TextEncoder().encode(text).length <= WIRE_LIMITS.maxEventBytes
+  )
+    return text;
+  throw new HoldfastError(
+    "EVENT_INVALID",
+    `The data of invoke() is larger than ${WIRE_LIMITS.maxEventBytes} bytes; pass a reference to large data.`,
+  );
+}
+
+const invalid = (message: string): HoldfastError => new HoldfastError("OPTION_INVALID", message);
+
+/** Refusals that say what was wrong with the call. */
+const REFUSALS: ReadonlySet<unknown> = new Set([
+  "NOT_FOUND",
+  "OPTION_INVALID",
+  "EVENT_INVALID",
+  "BODY_INVALID",
+  "BODY_TOO_LARGE",
+] satisfies ErrorCode[]);
+
+type Answered = Readonly<Record<string, unknown>> | HoldfastError;
+
+function judge(status: number, text: string): Judgement<Answered> {
+  const body = jsonRecord(text);
+  if (status >= 200 && status < 300 && typeof body.outcome === "string") return { ok: true, value: body };
+  const said = typeof body.error === "string" ? body.error : text.slice(0, 200) || "an empty body";
+  if (REFUSALS.has(body.code)) return { ok: true, value: new HoldfastError(body.code as ErrorCode, said) };
+  return { ok: false, retry: status >= 500 || status === 429, reason: `${status} ${said}` };
+}
+
+function startedRun(answer: Answered): StartedRun {
+  if (answer instanceof HoldfastError) throw answer;
+  const text = (name: string): string => String(answer[name] ?? "");
+  const functionId = text("functionId");
+  const reason = text("reason") as HeldBackBy;
+  switch (answer.outcome) {
+    case "started":
+      return { runId: text("runId"), functionId, eventId: text("eventId"), isNew: answer.isNew === true };
+    case "skipped": {
+      const runId = typeof answer.runId === "string" ? { runId: answer.runId } : {};
+      throw new RunNotStartedError("RUN_SKIPPED", { functionId, reason, ...runId });
+    }
+    default:
+      throw new RunNotStartedError("RUN_POSTPONED", { functionId, reason, eventId: text("eventId") });
+  }
+}

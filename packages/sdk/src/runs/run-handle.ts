@@ -1,0 +1,175 @@
+/** What stands for a run in the code that has started it: its state, its result, its end. */
+import { backoffDelayMs, HoldfastError, type PlainError, sleep } from "@holdfast/core";
+import { isRecord } from "@holdfast/protocol";
+import { type FollowOptions, followRuns } from "../events/follow-runs.ts";
+import type { GatewayAccess } from "../events/gateway-access.ts";
+import type { RunEvent } from "../events/run-events.ts";
+import { cancelRun, fetchRun, type Run, type RunStatus } from "../events/runs.ts";
+import type { SendPorts } from "../events/send-http.ts";
+import { reviveError } from "../steps/errors.ts";
+import { type DurationLike, durationMsOf } from "../steps/points-in-time.ts";
+
+export interface ResultOptions {
+  /** Gives up after this with `RUN_RESULT_TIMEOUT`; the run goes on. Default: never. */
+  readonly timeout?: DurationLike;
+  /** Gives up when it fires, with its reason; the run goes on. */
+  readonly signal?: AbortSignal;
+}
+
+/** A run that was started. */
+export interface RunHandle<Output = unknown> {
+  readonly id: string;
+  readonly status: () => Promise<RunStatus>;
+  /**
+   * Waits for the end of the run and gives what the function returned. Rejects with the error that the run failed with;
+   * with `RUN_CANCELLED` when it was cancelled. Gateways may come and go meanwhile.
+   * @throws HoldfastError `RUN_CANCELLED`, `RUN_RESULT_TIMEOUT`, `RUNS_UNAVAILABLE`
+   */
+  readonly result: (options?: ResultOptions) => Promise<Output>;
+  /** Cancels the run; false when it had ended already. */
+  readonly cancel: () => Promise<boolean>;
+  /** What happens to it, as it happens, until it has ended. */
+  readonly follow: (options?: FollowOptions) => AsyncGenerator<RunEvent, void>;
+}
+
+/** What `invoke` gives. */
+export interface InvokedRun<Output = unknown> extends RunHandle<Output> {
+  /** `<app>-<function>`. */
+  readonly functionId: string;
+  /** The event that it was started with. */
+  readonly eventId: string;
+  /** False: `id` stands for a run that an earlier call has started. */
+  readonly isNew: boolean;
+}
+
+/** Of one request: gateways allow a minute. */
+const POLL_MS = 30_000;
+/** A gateway that shuts down, or one that knows no waiting, answers sooner. */
+const EARLY_MS = 1_000;
+const PAUSE_MS = 250;
+/** How long no gateway may answer. */
+const PATIENCE_MS = 300_000;
+const RETRY = { baseMs: 250, factor: 2, maxMs: 5_000, jitter: 0.5 } as const;
+
+export function runHandle<Output>(access: GatewayAccess, id: string, ports: SendPorts): RunHandle<Output> {
+  return {
+    id,
+    status: async () => (await existing(access, id, ports)).status,
+    result: (options = {}) => resultOf<Output>(access, id, options, ports),
+    cancel: () => cancelRun(access, id, ports),
+    follow: (options = {}) => followRuns(access, { runId: id }, options, ports),
+  };
+}
+
+async function existing(access: GatewayAccess, id: string, ports: SendPorts): Promise<Run> {
+  const run = await fetchRun(access, id, ports);
+  if (run) return run;
+  throw new HoldfastError("RUNS_UNAVAILABLE", `There is no run ${id} (any more) at ${access.apiBaseUrl}.`);
+}
+
+async function resultOf<Output>(
+  access: GatewayAccess,
+  id: string,
+  { timeout, signal }: ResultOptions,
+  ports: SendPorts,
+): Promise<Output> {
+  const end = new AbortController();
+  const timer =
+    timeout === undefined ? null : ports.timers.set(durationMsOf(timeout, "timeout"), () => end.abort(TIMED_OUT));
+  const unwanted = (): void => end.abort(signal?.reason);
+  signal?.addEventListener("abort", unwanted, { once: true });
+  if (signal?.aborted) unwanted();
+  const poll = new Poll(access, id, ports, end.signal);
+  try {
+    const run = await poll.untilEnded();
+    if (run) return outputOf<Output>(run);
+  } finally {
+    timer?.cancel();
+    signal?.removeEventListener("abort", unwanted);
+  }
+  if (end.signal.reason !== TIMED_OUT) throw end.signal.reason;
+  throw new HoldfastError("RUN_RESULT_TIMEOUT", `Run ${id} had not ended in time${poll.lastSeen()}. It goes on.`);
+}
+
+const TIMED_OUT = Symbol("timed out");
+
+/** Asks for a run again and again, each time as long as gateways allow, until it has ended. */
+class Poll {
+  readonly #access: GatewayAccess;
+  readonly #id: string;
+  readonly #ports: SendPorts;
+  readonly #signal: AbortSignal;
+  #last: Run | undefined;
+
+  constructor(access: GatewayAccess, id: string, ports: SendPorts, signal: AbortSignal) {
+    this.#access = access;
+    this.#id = id;
+    this.#ports = ports;
+    this.#signal = signal;
+  }
+
+  /** Null when the signal has fired before. */
+  async untilEnded(): Promise<Run | null> {
+    const { clock, timers, random } = this.#ports;
+    let answeredMs = clock.monotonicMs();
+    for (let failures = 0; !this.#signal.aborted; ) {
+      const askedMs = clock.monotonicMs();
+      try {
+        const run = await fetchRun(this.#access, this.#id, this.#ports, { waitMs: POLL_MS, signal: this.#signal });
+        if (!run) return await existing(this.#access, this.#id, this.#ports);
+        if (run.endedMs !== null) return run;
+        this.#last = run;
+        failures = 0;
+        answeredMs = clock.monotonicMs();
+        if (answeredMs - askedMs < EARLY_MS) await sleep(timers, PAUSE_MS, this.#signal);
+      } catch (error) {
+        if (this.#signal.aborted) return null;
+        failures += 1;
+        if (clock.monotonicMs() - answeredMs > PATIENCE_MS || isFinal(error)) throw error;
+        await sleep(timers, backoffDelayMs(RETRY, failures, random), this.#signal);
+      }
+    }
+    return null;
+  }
+
+  /** What the run was at last, for a message. */
+  lastSeen(): string {
+    if (!this.#last) return "";
+    const { status, waiting } = this.#last;
+    return `: it is ${status}${waiting ? `. ${waiting.message.replace(/\.$/, "")}` : ""}`;
+  }
+}
+
+/** The gateway has refused; asking again does not help. */
+function isFinal(error: unknown): boolean {
+  return (
+    !HoldfastError.is(error) ||
+    error.code !== "RUNS_UNAVAILABLE" ||
+    /: 4\d\d |rejected the signing key/.test(error.message)
+  );
+}
+
+function outputOf<Output>(run: Run): Output {
+  switch (run.status) {
+    case "COMPLETED":
+      return run.output as Output;
+    case "CANCELLED": {
+      const why = isRecord(run.error) && typeof run.error.message === "string" ? `: ${run.error.message}` : ".";
+      throw new HoldfastError("RUN_CANCELLED", `Run ${run.id} of "${run.functionId}" was cancelled${why}`);
+    }
+    default:
+      throw failureOf(run);
+  }
+}
+
+/** As the error that the function has thrown. */
+function failureOf({ id, functionId, error }: Run): Error {
+  const revived = isPlainError(error) ? reviveError(error) : new Error(`Run ${id} of "${functionId}" failed.`);
+  for (const [name, value] of Object.entries({ runId: id, functionId })) {
+    if (!(name in revived)) Object.defineProperty(revived, name, { value, configurable: true });
+  }
+  return revived;
+}
+
+const isPlainError = (value: unknown): value is PlainError =>
+  isRecord(value) && typeof value.name === "string" && typeof value.message === "string";

@@ -1,0 +1,102 @@
+/** `app.runs`: runs by their ids, of whatever started them. */
+import { type FollowFilter, type FollowOptions, followRuns } from "../events/follow-runs.ts";
+import type { GatewayAccess } from "../events/gateway-access.ts";
+import type { RunEvent } from "../events/run-events.ts";
+import { cancelRun, fetchRun, fetchRuns, type Run, type RunFilter, type RunPage } from "../events/runs.ts";
+import type { SendPorts } from "../events/send-http.ts";
+import { type InstantLike, instantOf } from "../steps/points-in-time.ts";
+import type { OutputOf } from "../steps/references.ts";
+import type { InvokeResult } from "../steps/step-types.ts";
+import { type RunHandle, runHandle } from "./run-handle.ts";
+
+/** Which runs to list. */
+export interface ListRunsOptions extends Omit<RunFilter, "after" | "before"> {
+  /** Created at this time or later. */
+  readonly after?: InstantLike | number;
+  /** Created before this time. */
+  readonly before?: InstantLike | number;
+}
+
+/** What a run of the function comes to, as JSON has it: nothing is null. */
+export type ResultOf<Target> = InvokeResult<Awaited<OutputOf<Target>>>;
+
+/** Pages that may be asked for, for one that is full. */
+const MAX_PAGES = 1_000;
+
+/** The runs of an environment. Holdfast's gateway only. */
+export interface RunsApi {
+  /**
+   * A run as it is now; undefined when there is none of this id.
+   * @throws HoldfastError `RUNS_UNAVAILABLE`
+   */
+  get(runId: string): Promise<Run | undefined>;
+  /**
+   * Runs, newest first: `runs.list({ functionId: "shop-order", status: "FAILED" })`.
+   * @throws HoldfastError `RUNS_UNAVAILABLE`, `DURATION_INVALID`
+   */
+  list(options?: ListRunsOptions): Promise<RunPage>;
+  /**
+   * Cancels a run; false when it had ended already.
+   * @throws HoldfastError `RUNS_UNAVAILABLE`
+   */
+  cancel(runId: string): Promise<boolean>;
+  /** The handle of a run: `await app.runs.handle<typeof order>(id).result()`. */
+  handle<Target = unknown>(runId: string): RunHandle<ResultOf<Target>>;
+  /**
+   * What happens to runs, as it happens: of one until it has ended, of all or those of a function until `signal` fires.
+   * @throws HoldfastError `RUNS_UNAVAILABLE`
+   */
+  follow(target?: string | FollowFilter, options?: FollowOptions): AsyncGenerator<RunEvent, void>;
+}
+
+export class Runs implements RunsApi {
+  readonly #access: GatewayAccess;
+  readonly #ports: () => SendPorts;
+
+  constructor(access: GatewayAccess, ports: () => SendPorts) {
+    this.#access = access;
+    this.#ports = ports;
+  }
+
+  get(runId: string): Promise<Run | undefined> {
+    return fetchRun(this.#access, runId, this.#ports());
+  }
+
+  async list({ after, before, ...filter }: ListRunsOptions = {}): Promise<RunPage> {
+    const wanted = filter.limit ?? 50;
+    const times = { ...timeOf("after", after), ...timeOf("before", before) };
+    const runs: Run[] = [];
+    let { cursor } = filter;
+    // Where runs that fit are rare a gateway answers with what it has found in a while.
+    for (let pages = 0; pages < MAX_PAGES; pages += 1) {
+      const rest = { ...filter, ...times, limit: wanted - runs.length, ...(cursor === undefined ? {} : { cursor }) };
+      const page = await fetchRuns(this.#access, rest, this.#ports());
+      runs.push(...page.runs);
+      cursor = page.nextCursor;
+      if (cursor === undefined) return { runs };
+      if (runs.length >= wanted) break;
+    }
+    return cursor === undefined ? { runs } : { runs, nextCursor: cursor };
+  }
+
+  cancel(runId: string): Promise<boolean> {
+    return cancelRun(this.#access, runId, this.#ports());
+  }
+
+  handle<Target = unknown>(runId: string): RunHandle<ResultOf<Target>> {
+    return runHandle(this.#access, runId, this.#ports());
+  }
+
+  follow(target: string | FollowFilter = {}, options: FollowOptions = {}): AsyncGenerator<RunEvent, void> {
+    const which = typeof target === "string" ? { runId: target } : target;
+    return followRuns(this.#access, which, options, this.#ports());
+  }
+}
+
+function timeOf(
+  name: "after" | "before",
+  value: InstantLike | number | undefined,
+): Pick<RunFilter, "after" | "before"> {
+  if (value === undefined) return {};
+  return { [name]: typeof value === "number" ? value : (instantOf(value) ?? String(value)) };
+}
