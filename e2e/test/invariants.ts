@@ -6,6 +6,11 @@ const violations: Record<string, string> = {
   "a run that is not over has neither job nor wait": `
     SELECT id, status FROM holdfast.runs AS run
     WHERE ended_at IS NULL AND NOT EXISTS (SELECT 1 FROM holdfast.queue WHERE run_id = run.id)`,
+  "a run that is not over has nothing that moves it on": `
+    SELECT id, status FROM holdfast.runs AS run
+    WHERE ended_at IS NULL AND NOT EXISTS (SELECT 1 FROM holdfast.waits WHERE run_id = run.id AND kind <> 'cancel')
+      AND NOT EXISTS (SELECT 1 FROM holdfast.queue WHERE run_id = run.id
+        AND kind <> 'start' AND key NOT IN ('holdfast/deadline', 'holdfast/finish'))`,
   "a run was left unfinished by the test": `
     SELECT id, status FROM holdfast.runs WHERE ended_at IS NULL`,
   "a run that is over still has a job": `

@@ -20,7 +20,8 @@ import type { GatewayOptions } from "./config/gateway-options.ts";
 import type { Dispatcher } from "./dispatch/index.ts";
 import { createCore } from "./gateway-core.ts";
 import { startGatewayHeartbeat } from "./gateway-heartbeat.ts";
-import { startGatewayRetention } from "./gateway-retention.ts";
+import { type GatewayOrphansParts, startOrphanSweeps } from "./gateway-orphans.ts";
+import { type GatewayRetentionParts, startGatewayRetention } from "./gateway-retention.ts";
 import { httpApp } from "./http/app.ts";
 import { type CallerRules, callerProblem, readHost } from "./http/callers.ts";
 import { ConnectionLimit } from "./http/connection-limit.ts";
@@ -161,9 +162,9 @@ async function start(config: GatewayConfig, { timers, storeFor }: GatewayPorts, 
   };
   serve([http.server, second.server], requestListener(httpParts), connections, sockets);
   const endSigns = startGatewayHeartbeat({ dispatcher, store, gatewayId, log });
-  const endRetention = startGatewayRetention({ store, policy: httpParts.retention, timers, random: systemRandom, log });
+  const ends = startSweeps({ dispatcher, store, policy: httpParts.retention, timers, log });
   const endServing = async (): Promise<void> => {
-    for (const end of [endSigns, endRetention]) end();
+    for (const end of [endSigns, ...ends]) end();
     await Promise.all([live.close(), answerWaits(dispatcher, timers)]);
     delay.disable();
     sockets.close();
@@ -202,6 +203,12 @@ async function answerWaits(dispatcher: Dispatcher, timers: Timers): Promise<void
   for (let left = ANSWER_MS; left > 0 && dispatcher.status().waiting > 0; left -= 10) await sleep(timers, 10);
   // What is answered is on its way through the sockets.
   await sleep(timers, FLUSH_MS);
+}
+
+/** What looks through the database now and then; returns what ends each. */
+function startSweeps(parts: Omit<GatewayRetentionParts & GatewayOrphansParts, "random">): (() => void)[] {
+  const own = { ...parts, random: systemRandom };
+  return [startGatewayRetention(own), startOrphanSweeps(own)];
 }
 
 /** Direct routes in front, the router behind them. */

@@ -24,6 +24,8 @@ export const ADVERSARIES = {
   queues: 0.15,
   /** Some functions are isolated, and the pool's threads die or are ended at any moment; see `pool.ts`. */
   poolThreads: 0.25,
+  /** Functions are paused and resumed at any moment, at any gateway; see `pauses.ts`. */
+  pauses: 0.15,
   /** Functions wait for an event that comes at any moment since their run was made, also before the wait begins. */
   earlyEvents: 0.2,
   /** Functions go on as new runs of themselves, some times, before they end. */

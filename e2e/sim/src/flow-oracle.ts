@@ -51,8 +51,8 @@ export class FlowOracle {
         watch.created(head);
         versions.created(head);
       },
-      dispatched: (job) => {
-        watch.dispatched(job);
+      dispatched: (job, isMoved) => {
+        watch.dispatched(job, isMoved);
         this.#dispatched(job);
       },
     };

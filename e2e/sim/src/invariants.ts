@@ -48,6 +48,8 @@ export const INVARIANTS = {
   S46: "When the reply of a pass has completed a run, every result that its handler had been given is stored.",
   S47: "A worker is given only runs of functions whose queue, in its version, it serves.",
   S48: "A chain of runs is never lost and never split: each run that went on has one successor, each successor one run before it, and the chain goes on as often as its function says.",
+  S49: "A run that has not ended has a reason to wait, which each gateway can say.",
+  S50: "Once a function is paused nothing of it is handed out until it is resumed.",
 } as const;
 
 export type InvariantId = keyof typeof INVARIANTS;

@@ -9,6 +9,7 @@ import type { Guard } from "./guard.ts";
 import { ISOLATION_GUARDS } from "./isolation-mutations.ts";
 import { LOOK_AHEAD_GUARDS } from "./look-ahead-mutations.ts";
 import { OWNERSHIP_GUARDS } from "./ownership-mutations.ts";
+import { PAUSE_GUARDS } from "./pause-mutations.ts";
 import { QUEUE_GUARDS } from "./queue-mutations.ts";
 import { REGISTRY_GUARDS } from "./registry-mutations.ts";
 
@@ -208,5 +209,6 @@ export const GUARDS: readonly Guard[] = [
   ...LOOK_AHEAD_GUARDS,
   ...STEP_GUARDS,
   ...QUEUE_GUARDS,
+  ...PAUSE_GUARDS,
   ...ISOLATION_GUARDS,
 ];

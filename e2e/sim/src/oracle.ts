@@ -63,7 +63,7 @@ export class Oracle {
     tables.watch = {
       changed: (runIds) => this.#checkRuns(runIds),
       logged: (runId, row) => this.#logged(runId, row),
-      dispatched: (job) => this.#dispatched(job),
+      dispatched: (job, isMoved = false) => this.#dispatched(job, isMoved),
       wroteUnder: (job, epoch) => this.fail("S23", `Run ${job.runId}: ${job.id} under ${epoch}, it has ${job.epoch}.`),
       created: () => {},
       takenAway: ({ id, epoch, runId, kind }) => this.fail("S22", `Run ${runId}: ${kind} ${id}.${epoch}.`),
@@ -195,7 +195,9 @@ export class Oracle {
     return this.#tables.queue.get(jobId)?.epoch === Number(epoch);
   }
 
-  #dispatched(job: JobRow): void {
+  #dispatched(job: JobRow, isMoved: boolean): void {
+    if (!isMoved && this.#tables.registry.controls.isPaused(job.functionId))
+      this.fail("S50", `Run ${job.runId}: ${job.kind} ${job.id}.${job.epoch} of ${job.functionId}.`);
     this.#order += 1;
     this.#dispatchedAt.set(`${job.id}.${job.epoch}`, this.#order);
     this.#lastEpochs.set(job.id, job.epoch);

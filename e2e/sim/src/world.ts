@@ -25,6 +25,7 @@ import { type LateFunction, planLateFunction, sendToFailing, sendToLateFunction 
 import { extensionsOf, LookAheadMoments } from "./look-ahead-moments.ts";
 import { CALM, type Connection, GATEWAY_EXECUTOR_REQUEST, Network } from "./network.ts";
 import { Oracle } from "./oracle.ts";
+import { Pauses, type PausesWorld } from "./pauses.ts";
 import {
   APP_ID,
   type FunctionPlan,
@@ -42,6 +43,7 @@ import { SilentNetwork, type SilentNetworkWorld } from "./silent-network.ts";
 import { planSuspensions, type SuspendableWorld, type Suspension, suspend } from "./suspensions.ts";
 import type { SimThread } from "./threads.ts";
 import type { TraceHash } from "./trace.ts";
+import { type WaitingWorld, watchReasons } from "./waiting-oracle.ts";
 
 /** In so many schedules. */
 const OPTIONS_RATE = 0.2;
@@ -57,6 +59,7 @@ const QUEUES_SEED = 8_000_000_009;
 const POOL_SEED = 9_000_000_011;
 const EARLY_EVENTS_SEED = 10_000_000_019;
 const CHAINS_SEED = 11_000_000_003;
+const PAUSES_SEED = 12_000_000_017;
 /** Of apps, and of gateways. */
 const OLDER_RATE = 0.1;
 /** Longer than a schedule. */
@@ -72,7 +75,9 @@ export class World
     SuspendableWorld,
     FaultyWorld,
     ImpostorWorld,
-    SilentNetworkWorld
+    SilentNetworkWorld,
+    PausesWorld,
+    WaitingWorld
 {
   readonly scheduler: Scheduler;
   readonly dice: Dice;
@@ -111,6 +116,7 @@ export class World
   readonly #events: Events;
   readonly #impostor: Impostor | null;
   readonly #queues: Queues | null;
+  readonly #pauses: Pauses | null;
   #ending = false;
   #born = 0;
 
@@ -132,6 +138,7 @@ export class World
     const pooled = createDice(seed + POOL_SEED);
     const early = createDice(seed + EARLY_EVENTS_SEED);
     const chains = createDice(seed + CHAINS_SEED);
+    const pauses = createDice(seed + PAUSES_SEED);
     const own = {
       silentNetwork: quiet,
       lookAheadMoments: ahead,
@@ -139,6 +146,7 @@ export class World
       poolThreads: pooled,
       earlyEvents: early,
       chains,
+      pauses,
     };
     const adversaries = pickAdversaries(against, later, own, always);
     this.gatewayExtensions = () => extensionsOf(ahead, OLDER_RATE);
@@ -204,7 +212,10 @@ export class World
     this.#queues = adversaries.has("queues") && this.#appPlan.extensions.length > 0 ? new Queues(queues) : null;
     this.versionPolicy = this.hasOptions && optionsDice.chance(0.7) ? "strict" : "prefer";
     this.flow = new FlowOracle(this);
+    // When runs of functions with options may start is another question.
+    this.#pauses = adversaries.has("pauses") && !this.hasOptions ? new Pauses(this, pauses, faults.windowMs) : null;
     this.#arrange(shape, isSmall);
+    watchReasons(this);
     if (this.hasOptions) this.#events.planOptions(optionsDice);
     if (adversaries.has("staleCaches")) this.#distrustCaches(lateFunction, against, late);
     if (adversaries.has("suspensions")) this.#suspend(against);
@@ -215,6 +226,7 @@ export class World
   calm(): void {
     this.#calmMs = this.scheduler.nowMs;
     this.#impostor?.end();
+    this.#pauses?.calm();
     for (const { actor } of this.liveGateways) actor.spare();
     for (const { main, thread } of this.liveApps) {
       main.spare();

@@ -17,6 +17,7 @@ import { EarlierEvents } from "./queue/earlier-events.ts";
 import { FailedAttempts } from "./queue/failed-attempts.ts";
 import { Fetches } from "./queue/fetches.ts";
 import { HttpReports } from "./queue/http-reports.ts";
+import { Orphans } from "./queue/orphans.ts";
 import { QueueLoop } from "./queue/queue-loop.ts";
 import { RunUpdater } from "./queue/run-updater.ts";
 import { Scheduler } from "./queue/scheduler.ts";
@@ -72,6 +73,7 @@ export interface DispatcherParts {
   readonly loop: QueueLoop;
   readonly unserved: UnservedQueues;
   readonly waitingRuns: WaitingRuns;
+  readonly orphans: Orphans;
   readonly repairs: Repairs;
   readonly ends: RunEnds;
 }
@@ -122,6 +124,7 @@ export function createDispatcherParts(options: DispatcherOptions, emit: Emit<Dis
   const fetches = new Fetches(options, parts, emit);
   const scheduler = new Scheduler(options, parts);
   const replies = new WorkerReplies(options, parts);
+  const waitingRuns = new WaitingRuns(options, parts);
   return {
     ...parts,
     functionCounts,
@@ -138,7 +141,8 @@ export function createDispatcherParts(options: DispatcherOptions, emit: Emit<Dis
     controlCommands: new ControlCommands({ store, functions, log }),
     ends: new RunEnds({ store, log, clock, timers: options.timers, maxWaiting: settings.maxWaiting }),
     unserved: new UnservedQueues(options, parts),
-    waitingRuns: new WaitingRuns(options, parts),
+    waitingRuns,
+    orphans: new Orphans({ store, waitingRuns, log }),
     repairs: new Repairs(options, { ...parts, starter }),
     loop: new QueueLoop(options, { ...parts, waitNotifier: waitNotifier, earlierEvents, fetches, scheduler }),
   };

@@ -31,4 +31,6 @@ export interface DispatcherStatus extends Readonly<DispatcherCounters> {
   readonly runsInMemory: number;
   /** Callers that wait for the end of a run. */
   readonly waiting: number;
+  /** Runs that have not ended and that nothing moves on, as far as this gateway has looked: 0. */
+  readonly orphans: number;
 }

@@ -3,10 +3,9 @@
  * parts emit effects and never call each other upwards; `#apply` is the one place that carries them out
  * (docs/decisions/0051).
  */
-import { coalesced, messageOf, unreachable } from "@holdfast/core";
-import { type Input, type RunState, readRunCreated, seenText } from "@holdfast/engine";
-import { type AppRecord, levelFor, type RunDetail } from "@holdfast/store";
-import type { RunWaiting } from "./admission/waiting-facts.ts";
+import { messageOf, unreachable } from "@holdfast/core";
+import type { Input, RunState } from "@holdfast/engine";
+import { type AppRecord, levelFor } from "@holdfast/store";
 import type { DispatcherEffect } from "./dispatcher-effects.ts";
 
 import { createDispatcherParts, type DispatcherParts } from "./dispatcher-parts.ts";
@@ -19,7 +18,9 @@ import type { DispatcherOptions } from "./ports.ts";
 import { applyWake } from "./queue/apply-wake.ts";
 import { cancelChain } from "./queue/cancel-chain.ts";
 import type { HttpReports } from "./queue/http-reports.ts";
+import type { Orphans } from "./queue/orphans.ts";
 import type { DecideOutcome } from "./queue/run-updater.ts";
+import type { WaitingRuns } from "./queue/waiting-runs.ts";
 import type { ControlCommands } from "./registry/control-commands.ts";
 import type { Functions } from "./registry/functions.ts";
 import { RegistryPoller } from "./registry/registry-poller.ts";
@@ -27,8 +28,6 @@ import type { Repairs } from "./repair/repairs.ts";
 import type { WaitOutcome } from "./run-ends.ts";
 import type { ConnectedWorker, WorkerSession } from "./workers/connected-worker.ts";
 import { stopJobs, stopWork } from "./workers/stop-work.ts";
-
-const WHY_LIMITS = { atOnce: 2, most: 50 };
 
 /** A worker that has just become ready is given nothing for this long. */
 const NEWCOMER_REST_MS = 50;
@@ -42,8 +41,6 @@ export class Dispatcher {
   readonly #parts: DispatcherParts;
   #registryPoller: RegistryPoller | null = null;
   #stopWaking: (() => void) | null = null;
-  /** Callers that ask at the same time share statements. */
-  readonly #whyOne = coalesced(WHY_LIMITS, (runs: readonly RunDetail[]) => this.#whyEach(runs));
 
   constructor(options: DispatcherOptions) {
     this.#options = options;
@@ -67,6 +64,16 @@ export class Dispatcher {
   /** Pauses functions, drains workers. */
   get controls(): ControlCommands {
     return this.#parts.controlCommands;
+  }
+
+  /** Why runs wait, from what was read of them. */
+  get waitingRuns(): WaitingRuns {
+    return this.#parts.waitingRuns;
+  }
+
+  /** Runs that nothing moves on. */
+  get orphans(): Orphans {
+    return this.#parts.orphans;
   }
 
   async start(): Promise<void> {
@@ -170,26 +177,6 @@ export class Dispatcher {
     return this.#parts.waitNotifier.sendSignal(environment, name, dataJson);
   }
 
-  /** Why a run that has not ended is where it is; null when it has ended. */
-  async whyWaits(run: RunDetail): Promise<RunWaiting | null> {
-    return run.head.endedMs === null ? this.#whyOne(run) : null;
-  }
-
-  async #whyEach(runs: readonly RunDetail[]): Promise<(RunWaiting | null)[]> {
-    const byId = new Map(runs.map((run) => [run.head.id, run]));
-    const why = await this.#parts.waitingRuns.whyWait([...byId.keys()], (runId) => {
-      const created = byId.get(runId)?.log.find(({ kind }) => kind === "RUN_CREATED");
-      const eventText = created && readRunCreated(created.dataJson).eventText;
-      return eventText === undefined ? null : this.#parts.starter.reader(() => seenText(eventText));
-    });
-    return runs.map(({ head }) => why.get(head.id) ?? null);
-  }
-
-  /** The same for those of many runs that have not ended, in a few statements; the keys of limits without their values. */
-  whyWait(runIds: readonly string[]): Promise<ReadonlyMap<string, RunWaiting | null>> {
-    return this.#parts.waitingRuns.whyWait(runIds);
-  }
-
   /**
    * Waits for the end of a run, at most so long.
    * @throws HoldfastError `WATCHERS_FULL`, `GATEWAY_CLOSING`, `STORE_FAILED`
@@ -216,6 +203,7 @@ export class Dispatcher {
       inFlight: this.#parts.dispatches.size,
       runsInMemory: this.#parts.runs.size,
       waiting: this.#parts.ends.waiting,
+      orphans: this.#parts.orphans.count,
     };
   }
 

@@ -8,6 +8,7 @@ import { functionsApi } from "./functions-api.ts";
 import { allowPages, checkCallers, failureBody, guard } from "./guard.ts";
 import { invocationsApi } from "./invocations-api.ts";
 import { openApiApi } from "./openapi-api.ts";
+import { orphansApi } from "./orphans-api.ts";
 import type { HttpParts } from "./parts.ts";
 import { pausesApi } from "./pauses-api.ts";
 import { prometheusApi } from "./prometheus-api.ts";
@@ -47,6 +48,7 @@ export function httpApp(parts: HttpParts, routes: readonly DirectRoute[] = direc
   workersApi(app, parts);
   functionsApi(app, parts);
   pausesApi(app, parts);
+  orphansApi(app, parts);
   statusApi(app, parts);
   prometheusApi(app, parts);
   if (parts.skipTime) testingApi(app, parts.skipTime);

@@ -102,7 +102,7 @@ export function runsApi(app: Hono, parts: HttpParts): void {
     const id = c.req.param("id");
     await waitAsAsked(c, id, parts);
     const detail = await runHere(c, id);
-    const waiting = await dispatcher.whyWaits(detail);
+    const waiting = await dispatcher.waitingRuns.whyWaits(detail);
     const descendants = await store.descendantsOf(id, MAX_DESCENDANTS);
     return answerJson(c, {
       ...runDetailView(detail, c.req.query("log") === "1"),

@@ -20,7 +20,7 @@ function bench(may: boolean) {
   const options = { store, clock, settings: { gatewayId: "g" } } as unknown as DispatcherOptions;
   const work = new UnroutableWork(options, {
     workers: { unroutable: () => new Set([functionId]) },
-    functions: { get: () => undefined },
+    functions: { get: () => undefined, version: 1 },
     admission: { mayStart: () => (may ? { may, version: null, anyVersionInMs: 0 } : { may, why: "GATEWAY_DRAINING" }) },
     failed: { failAttempt: (_, code) => failed.push(code) },
   });

@@ -120,6 +120,23 @@ describe("A paused function", () => {
     expect(ticks).toHaveLength(1);
   });
 
+  test("a request that was not acknowledged goes to no other worker while it is paused", async () => {
+    const gateway = await bench.gateway({ requestAckMs: 100, leaseMs: 60_000 });
+    const first = await bench.worker(gateway, { extensions: [], acks: false });
+    const [runId = ""] = await start(gateway);
+    await first.request();
+    await pause(gateway);
+    const second = await bench.worker(gateway, { extensions: [] });
+    const missed = async (): Promise<number> =>
+      ((await call(gateway, "/v1/metrics")) as { dispatcher: { acksMissed: number } }).dispatcher.acksMissed;
+    await waitFor(async () => (await missed()) > 0, { what: "a missed acknowledgement" });
+    await looked(gateway, -1);
+    await looked(gateway, -1);
+    expect(second.frames.filter(({ kind }) => kind === "GATEWAY_EXECUTOR_REQUEST")).toEqual([]);
+    await resume(gateway);
+    expect((await second.request()).request.runId).toBe(runId);
+  });
+
   test("it stays paused over the end of its gateway and over deployments", async () => {
     const first = await bench.gateway();
     await bench.worker(first, { appVersion: "1" });

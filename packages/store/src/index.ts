@@ -10,6 +10,7 @@ export type { Registry } from "./memory/registry.ts";
 export type { EventRow, JobRow, RunRow, TableWatch } from "./memory/rows.ts";
 export { StoreOnTables, type TableAccess } from "./memory/store-on-tables.ts";
 export { Tables } from "./memory/tables.ts";
+export { openRuns, placesTaken } from "./memory/waiting-reads.ts";
 export {
   type ChangeFact,
   type ChangePage,

@@ -3,6 +3,7 @@
  * does (docs/decisions/0038).
  */
 import { needsWorker } from "@holdfast/engine";
+import { isOutdated } from "@holdfast/store";
 import type { Admission } from "../admission/admission.ts";
 import type { DispatcherOptions } from "../ports.ts";
 import type { Functions } from "../registry/functions.ts";
@@ -16,7 +17,7 @@ const MAX_AT_ONCE = 50;
 
 export interface UnroutableParts {
   readonly workers: Pick<Workers, "unroutable">;
-  readonly functions: Pick<Functions, "get">;
+  readonly functions: Pick<Functions, "get" | "version">;
   readonly admission: Pick<Admission, "mayStart">;
   readonly failed: Pick<FailedAttempts, "failAttempt">;
 }
@@ -48,7 +49,14 @@ export class UnroutableWork {
       return isOver && admission.mayStart({ at: "CLAIM", functionId }).may ? [{ functionId, limit: MAX_AT_ONCE }] : [];
     });
     if (wants.length === 0) return;
-    const jobs = await store.claim({ gatewayId: settings.gatewayId, leaseMs: CLAIM_LEASE_MS, wants });
+    // What is paused, or has another queue by now, is not failed.
+    const { version: registryVersion } = functions;
+    const jobs = await store
+      .claim({ gatewayId: settings.gatewayId, registryVersion, leaseMs: CLAIM_LEASE_MS, wants })
+      .catch((error: unknown) => {
+        if (isOutdated(error)) return [];
+        throw error;
+      });
     for (const job of jobs) {
       if (!needsWorker(job) || job.runId === "") continue;
       failed.failAttempt(

@@ -2,13 +2,15 @@
  * Says why runs wait: gathers what is known of their jobs, their queue and the workers here and at other gateways, for
  * `../admission/why-run-waits.ts`. Asked for by people, and by the sweep that looks for orphans.
  */
-import type { EventReader } from "@holdfast/engine";
-import type { ListedConnection, OpenJob, OpenRun, PlacesTaken, Store } from "@holdfast/store";
+import { coalesced } from "@holdfast/core";
+import { type EventReader, readRunCreated, seenText } from "@holdfast/engine";
+import type { ListedConnection, OpenJob, OpenRun, PlacesTaken, RunDetail, Store } from "@holdfast/store";
 import type { Admission } from "../admission/admission.ts";
 import type { Holder, LimitFacts, RunWaiting, WaitingFacts } from "../admission/waiting-facts.ts";
 import { readWaitingSteps } from "../admission/waiting-steps.ts";
 import { whyRunWaits } from "../admission/why-run-waits.ts";
 import type { DatabaseTime } from "../database-time.ts";
+import type { Starter } from "../events/starter.ts";
 import type { DispatcherOptions } from "../ports.ts";
 import type { Functions, KnownFunction } from "../registry/functions.ts";
 import type { Dispatches } from "../workers/dispatches.ts";
@@ -22,6 +24,7 @@ export interface WaitingRunsParts {
   readonly admission: Admission;
   readonly time: DatabaseTime;
   readonly dispatches: Dispatches;
+  readonly starter: Pick<Starter, "reader">;
 }
 
 /** What was read beside the runs themselves, at about the same time. */
@@ -33,13 +36,32 @@ export interface AroundRuns {
 
 type AskedPlaces = Parameters<Store["placesTaken"]>[0];
 
+const WHY_LIMITS = { atOnce: 2, most: 50 };
+
 export class WaitingRuns {
   readonly #options: DispatcherOptions;
   readonly #parts: WaitingRunsParts;
+  /** Callers that ask at the same time share statements. */
+  readonly #whyOne = coalesced(WHY_LIMITS, (runs: readonly RunDetail[]) => this.#whyEach(runs));
 
   constructor(options: DispatcherOptions, parts: WaitingRunsParts) {
     this.#options = options;
     this.#parts = parts;
+  }
+
+  /** Why a run that has not ended is where it is; null when it has ended. */
+  async whyWaits(run: RunDetail): Promise<RunWaiting | null> {
+    return run.head.endedMs === null ? this.#whyOne(run) : null;
+  }
+
+  async #whyEach(runs: readonly RunDetail[]): Promise<(RunWaiting | null)[]> {
+    const byId = new Map(runs.map((run) => [run.head.id, run]));
+    const why = await this.whyWait([...byId.keys()], (runId) => {
+      const created = byId.get(runId)?.log.find(({ kind }) => kind === "RUN_CREATED");
+      const eventText = created && readRunCreated(created.dataJson).eventText;
+      return eventText === undefined ? null : this.#parts.starter.reader(() => seenText(eventText));
+    });
+    return runs.map(({ head }) => why.get(head.id) ?? null);
   }
 
   /**

@@ -6,6 +6,7 @@ import { messageOf, type TimerHandle } from "@holdfast/core";
 import type { RunState } from "@holdfast/engine";
 import type { DispatcherOptions } from "../ports.ts";
 
+import type { Controls } from "../registry/controls.ts";
 import type { RunCache } from "../run-cache.ts";
 import type { ConnectedWorker } from "./connected-worker.ts";
 import type { Dispatch, JobToRun } from "./dispatch.ts";
@@ -14,6 +15,7 @@ import type { Workers } from "./workers.ts";
 export interface KeptRequestsParts {
   readonly runs: RunCache;
   readonly workers: Workers;
+  readonly functions: { readonly controls: Pick<Controls, "pauseOf"> };
   /** Whether it is still in the table. */
   readonly isOpen: (dispatch: Dispatch) => boolean;
   /** Gives the job to this worker, whose place is reserved, under the next epoch; ends the dispatch before. */
@@ -134,8 +136,10 @@ export class KeptRequests {
   /** To another connection, if one has room. */
   async #tryReassign(dispatch: Dispatch): Promise<boolean> {
     const { clock, settings } = this.#options;
-    const { workers, runs } = this.#parts;
+    const { workers, runs, functions } = this.#parts;
     const { runId, functionId } = dispatch;
+    // No other worker begins it; the one that was sent it may have.
+    if (functions.controls.pauseOf(functionId)) return false;
     runs.retain(runId);
     try {
       const state = await runs.load(runId);

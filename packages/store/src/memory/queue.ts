@@ -131,7 +131,7 @@ export class Queue {
       if (lease.next) {
         job.epoch += 1;
         job.claimedMs = this.#clock.nowMs();
-        this.#watch().dispatched(job);
+        this.#watch().dispatched(job, true);
       }
       return true;
     });

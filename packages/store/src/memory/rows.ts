@@ -72,7 +72,8 @@ export interface TableWatch {
   /** A transaction changed these runs. */
   changed(runIds: ReadonlySet<string>): void;
   logged(runId: string, row: StoredLogRow): void;
-  dispatched(job: JobRow): void;
+  /** `isMoved`: its lease goes on with the worker that has the work, under the next epoch. */
+  dispatched(job: JobRow, isMoved?: boolean): void;
   created(head: RunHead): void;
 }
 
