@@ -1,9 +1,9 @@
 import { execFileSync } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { closeSync, constants, existsSync, mkdtempSync, openSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { closeSync, constants, existsSync, openSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { BroadcastChannel } from "node:worker_threads";
+import { temporaryFolder } from "../../../tooling/src/processes.mjs";
 import { loadThreadScript } from "../../src/thread-script.ts";
 import { type OpenChanges, type Opened, openTest } from "./harness.ts";
 
@@ -37,7 +37,7 @@ export async function openKillable(
   first?: { readonly moment: string; readonly how?: Death },
 ): Promise<Killable> {
   const channel = `kill-${randomUUID()}`;
-  const folder = mkdtempSync(join(tmpdir(), "holdfast-killable-"));
+  const { path: folder, remove } = temporaryFolder("holdfast-killable-");
   const order = join(folder, "order");
   const fifo = `${order}.fifo`;
   let held: number | undefined;
@@ -45,10 +45,7 @@ export async function openKillable(
   if (first) dieAt(first.moment, first.how);
   const script = { text: trap(channel, order) + (await loadThreadScript()) };
   const opened = await openTest(url, { ...changes, script });
-  void opened.connection.closed.then(
-    () => rmSync(folder, { recursive: true, force: true }),
-    () => rmSync(folder, { recursive: true, force: true }),
-  );
+  void opened.connection.closed.then(remove, remove);
   return {
     ...opened,
     dieAt,

@@ -1,10 +1,10 @@
 /** Pools with real threads for tests, and a module with isolated code in a folder that is removed afterwards. */
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { type LogLevel, seededRandom, systemClock, systemTimers } from "@holdfast/core";
 import { onTestFinished } from "vitest";
+import { temporaryFolder } from "../../../tooling/src/processes.mjs";
 import { CancelSource } from "../../src/execution/abort.ts";
 import { IsolationPool } from "../../src/isolation/main/pool.ts";
 import type { BodyTurn, PoolDeps, TurnEnd } from "../../src/isolation/main/pool-types.ts";
@@ -20,8 +20,7 @@ export interface IsolatedModule {
 
 /** Node 20 reads no TypeScript, so the module is JavaScript and gets `isolated` and `stepSignal` from a bundle. */
 export async function isolatedModule(source: string): Promise<IsolatedModule> {
-  const folder = await mkdtemp(join(tmpdir(), "holdfast-isolated-"));
-  const remove = (): Promise<void> => rm(folder, { recursive: true, force: true });
+  const { path: folder, remove } = temporaryFolder("holdfast-isolated-");
   onTestFinished(remove);
   const { script } = await bundleThreadScript(ISOLATE_ENTRY);
   await writeFile(join(folder, "isolate.cjs"), script);
@@ -29,7 +28,7 @@ export async function isolatedModule(source: string): Promise<IsolatedModule> {
   await writeFile(path, `import { isolated, stepSignal } from "./isolate.cjs";\n${source}`);
   return {
     url: pathToFileURL(path).href,
-    [Symbol.asyncDispose]: remove,
+    [Symbol.asyncDispose]: async () => remove(),
   };
 }
 
