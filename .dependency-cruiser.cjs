@@ -60,7 +60,7 @@ const roomsOf = (folder, label, rooms) =>
     to: { path: `^${folder}/`, pathNot: [room, ...seen].map((one) => `^${folder}/${one}(/|\\.ts$)`) },
   }));
 
-const heart = ["ports", "dispatcher-effects", "run-cache", "run-ends", "run-reads", "database-time"];
+const heart = ["ports", "notices", "dispatcher-effects", "run-cache", "run-ends", "run-reads", "database-time"];
 /** Files of the SDK that every room but the connection thread may import. */
 const sdkGround = ["options", "own-files", "runtime", "version"];
 const rooms = [

@@ -2,13 +2,19 @@
  * The part of a gateway that knows no server and no database: dispatcher, sessions and heartbeat over a given store.
  * `server.ts` puts it on Postgres, the simulation on its own store and clock.
  */
-import { type Clock, createUlidFactory, type Random, sleep, type Timers } from "@holdfast/core";
+import { type Clock, createUlidFactory, type Random, silentLog, sleep, type Timers } from "@holdfast/core";
 import { TIMEOUTS, WIRE_LIMITS } from "@holdfast/protocol";
-import type { Store } from "@holdfast/store";
+import { environmentOf, type Store } from "@holdfast/store";
 import { GATEWAY_LIMITS, type GatewayConfig } from "./config/config.ts";
-import { DEFAULT_DISPATCHER_SETTINGS, Dispatcher, type DispatcherOptions } from "./dispatch/index.ts";
+import {
+  DEFAULT_DISPATCHER_SETTINGS,
+  Dispatcher,
+  type DispatcherOptions,
+  type KnownFunction,
+} from "./dispatch/index.ts";
 import { EVERYBODY, environmentFor, Keys } from "./http/keys.ts";
 
+import { noticeLog } from "./notices/notice-log.ts";
 import { ConnectionList } from "./ws/connection-list.ts";
 import { chooseWorker } from "./ws/routing.ts";
 import { Sessions } from "./ws/sessions.ts";
@@ -79,9 +85,15 @@ export function createCore(config: GatewayConfig, ports: CorePorts): GatewayCore
 }
 
 function createDispatcher(config: GatewayConfig, ports: CorePorts, gatewayId: string): Dispatcher {
-  return new Dispatcher({
+  const { log, logRuns } = config;
+  const { clock, timers } = ports;
+  const listeners = (eventName: string): string[] => listenedTo(dispatcher.functions.all(), environmentOf(eventName));
+  const isQuiet = logRuns === "off" || log === silentLog;
+  const onNotice = isQuiet ? null : noticeLog({ log, clock, timers, routine: logRuns, listeners });
+  const dispatcher = new Dispatcher({
     ...ports,
     log: config.log,
+    ...(onNotice ? { onNotice } : {}),
     chooseWorker: (candidates, nowMs) => chooseWorker(candidates, { nowMs }),
     settings: {
       ...DEFAULT_DISPATCHER_SETTINGS,
@@ -94,6 +106,16 @@ function createDispatcher(config: GatewayConfig, ports: CorePorts, gatewayId: st
       plain: config.plain,
     },
   });
+  return dispatcher;
+}
+
+/** The names of events that functions of an environment are triggered by. */
+function listenedTo(functions: Iterable<KnownFunction>, environment: string): string[] {
+  const here = [...functions].filter((fn) => fn.environment === environment && fn.active);
+  const names = here.flatMap(({ settings }) =>
+    settings.triggers.flatMap((one) => (one.type === "event" ? [one.pattern] : [])),
+  );
+  return [...new Set(names)];
 }
 
 function createSessions(

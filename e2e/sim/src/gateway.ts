@@ -76,7 +76,14 @@ export class GatewayNode {
     // Then how long a worker may take to acknowledge follows from the lease.
     const { requestAckMs, ...times } = GATEWAY_TIMES;
     const mode = plain ? { plain } : { requestAckMs, extensions: world.gatewayExtensions() };
-    const config = resolveConfig({ ...times, ...mode, versionPolicy, signingKey: SIGNING_KEY, log: this.#log });
+    const config = resolveConfig({
+      ...times,
+      ...mode,
+      versionPolicy,
+      signingKey: SIGNING_KEY,
+      logRuns: "off",
+      log: this.#log,
+    });
     this.core = createCore(config, { store, clock, timers, random, call: noNetwork });
     this.actor.soon(() => void this.#start());
   }

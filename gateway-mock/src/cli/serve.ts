@@ -106,9 +106,9 @@ function computedValues({ mode, settings, command }: Configuration): Readonly<Re
   try {
     const config = resolveConfig({ ...MODE_DEFAULTS[mode], ...gatewayOptions(mode, settings) });
     const { connectPort, requestAckMs, allowPrivateFetch, extensions } = config;
-    const { retentionCompletedMs, retentionFailedMs } = config;
+    const { retentionCompletedMs, retentionFailedMs, logRuns } = config;
     const retention = { retentionCompletedMs, retentionFailedMs };
-    return { ...log, connectPort, requestAckMs, allowPrivateFetch, extensions, ...retention };
+    return { ...log, logRuns, connectPort, requestAckMs, allowPrivateFetch, extensions, ...retention };
   } catch (error) {
     if (HoldfastError.is(error)) return log;
     throw error;

@@ -15,6 +15,7 @@ type Computed =
   | "requestAckMs"
   | "allowPrivateFetch"
   | "extensions"
+  | "logRuns"
   | "log";
 type KeyOption = "signingKey" | "signingKeyFallback" | "eventKey" | "keys";
 
@@ -82,6 +83,7 @@ export function resolveConfig(options: GatewayOptions): GatewayConfig {
     retentionFailedMs: resolved.retentionFailedMs ?? 90 * DAY_MS,
     requestAckMs: resolved.requestAckMs ?? defaultAckMs(plain, resolved.leaseMs),
     allowPrivateFetch: resolved.allowPrivateFetch ?? isLoopback(host),
+    logRuns: resolved.logRuns ?? "debug",
     log: log === undefined ? silentLog : neverThrowing(log),
   };
 }

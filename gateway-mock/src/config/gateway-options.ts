@@ -9,6 +9,10 @@ export const STORES = ["postgres", "memory"] as const;
 /** Where a gateway keeps what has to last. */
 export type StoreName = (typeof STORES)[number];
 
+export const RUN_LOG_LEVELS = ["info", "debug", "off"] as const;
+/** At which level what goes as it should is logged. */
+export type RunLogLevel = (typeof RUN_LOG_LEVELS)[number];
+
 /** Options of `startGateway`; durations are milliseconds. */
 export interface GatewayOptions {
   /** Address to listen on. Default `127.0.0.1`; anything beyond this machine requires both keys. */
@@ -89,6 +93,11 @@ export interface GatewayOptions {
   readonly maxConnections?: number;
   /** Workers that may be connected at once. Each takes a file descriptor (`ulimit -n`). Default 10,000. */
   readonly maxWorkers?: number;
+  /**
+   * At which level events that come in and runs that end are logged; failed attempts are `warn`, failed runs `error`.
+   * `off`: none of it. Default `debug`.
+   */
+  readonly logRuns?: RunLogLevel;
   /**
    * Time can be advanced with `skipTime` or `POST /v1/testing/skip-time`, so that sleeps of hours take milliseconds.
    * For tests, on a database of their own: skipped time stays skipped in that database. Default false.

@@ -23,7 +23,7 @@ export const DEVELOPMENT_ONLY: Readonly<Partial<Record<keyof GatewayOptions, unk
 const WEEK_MS = 7 * 86_400_000;
 /** Defaults that a mode has instead of those of the table. A developer looks at what has just happened. */
 export const MODE_DEFAULTS: Readonly<Record<Mode, GatewayOptions>> = {
-  dev: { retentionCompletedMs: WEEK_MS, retentionFailedMs: WEEK_MS },
+  dev: { retentionCompletedMs: WEEK_MS, retentionFailedMs: WEEK_MS, logRuns: "info" },
   start: {},
 };
 

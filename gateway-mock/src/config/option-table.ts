@@ -2,7 +2,7 @@
 import { VERSION_POLICIES } from "@holdfast/engine";
 import { EXTENSIONS, TIMEOUTS } from "@holdfast/protocol";
 import { readAllowedHosts, readAllowedOrigins } from "../http/callers.ts";
-import { type GatewayOptions, STORES } from "./gateway-options.ts";
+import { type GatewayOptions, RUN_LOG_LEVELS, STORES } from "./gateway-options.ts";
 import type { GatewayKey } from "./keys-config.ts";
 import { readKeysFile } from "./keys-file.ts";
 import {
@@ -206,6 +206,12 @@ export const GATEWAY_OPTIONS = {
     variables: ["HOLDFAST_GATEWAY_VIRTUAL_TIME"],
     default: false,
     doc: "for tests: time can be advanced with POST /v1/testing/skip-time",
+  },
+  logRuns: {
+    kind: oneOf(RUN_LOG_LEVELS),
+    flag: { name: "log-runs", takes: "<level>" },
+    variables: ["HOLDFAST_GATEWAY_LOG_RUNS"],
+    doc: "at which level events that come and runs that end are logged, `info` or `debug`; failures are `warn` and `error`; `off` = neither; default: `debug`, with `dev` `info`",
   },
   log: { kind: LOG, flag: null, variables: [], doc: "receives what the gateway logs; default: nothing is logged" },
 } as const satisfies OptionTable<GatewayOptions>;

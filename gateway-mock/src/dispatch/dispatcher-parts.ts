@@ -2,6 +2,7 @@
  * Builds the dispatcher's parts in the order in which they depend on each other, so that no part needs one that is made
  * after it.
  */
+
 import { createUlidFactory } from "@holdfast/core";
 import { Expressions } from "@holdfast/engine";
 import { Admission } from "./admission/admission.ts";
@@ -12,6 +13,7 @@ import { EventIntake } from "./events/event-intake.ts";
 import { Invocations } from "./events/invocations.ts";
 import { Starter } from "./events/starter.ts";
 import { FunctionCounts } from "./function-counts.ts";
+import { Notices } from "./notices.ts";
 import { type DispatcherCounters, type DispatcherOptions, newCounters } from "./ports.ts";
 import { EarlierEvents } from "./queue/earlier-events.ts";
 import { FailedAttempts } from "./queue/failed-attempts.ts";
@@ -88,7 +90,8 @@ export function createDispatcherParts(options: DispatcherOptions, emit: Emit<Dis
   const proofs = new LeaseProofs();
   const time = new DatabaseTime(clock);
   const functionCounts = new FunctionCounts();
-  const runs = new RunCache(store, time, functionCounts);
+  const notices = new Notices(options.onNotice);
+  const runs = new RunCache(store, time, functionCounts, notices);
   const expressions = new Expressions(log);
   const newId = createUlidFactory(clock, random);
   const functions = new Functions({ store, log, expressions, random, newId, nowMs: () => time.nowMs(), emit });
@@ -108,7 +111,7 @@ export function createDispatcherParts(options: DispatcherOptions, emit: Emit<Dis
     isPaused: (id) => controls.pauseOf(id) !== null,
   });
   const notifyLease = () => (admission.isDraining ? null : { gatewayId, leaseMs: NOTIFY_LEASE_MS });
-  const shared = { counters, proofs, time, runs, workers, expressions, functions };
+  const shared = { notices, counters, proofs, time, runs, workers, expressions, functions };
   const base = { ...shared, versionHolds, backlog, admission, notifyLease, newId };
 
   const starter = new Starter(options, base);

@@ -6,6 +6,7 @@ export type { AttachedWorker } from "./dispatcher-types.ts";
 export { INTERNAL_FIELD, type RawEvent } from "./events/event-checks.ts";
 export type { IdSeed } from "./events/event-intake.ts";
 export type { FunctionCount } from "./function-counts.ts";
+export type { Notice, OnNotice } from "./notices.ts";
 export {
   type CallOutcome,
   type CallTrouble,

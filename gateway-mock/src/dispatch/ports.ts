@@ -7,6 +7,7 @@ import type { VersionPolicy } from "@holdfast/engine";
 import { WIRE_LIMITS } from "@holdfast/protocol";
 import type { Store } from "@holdfast/store";
 
+import type { OnNotice } from "./notices.ts";
 import type { ChooseWorker } from "./workers/connected-worker.ts";
 
 /** What the dispatcher is given. */
@@ -17,6 +18,8 @@ export interface DispatcherOptions {
   readonly random: Random;
   readonly log: Log;
   readonly chooseWorker: ChooseWorker;
+  /** What is told of the work; without it nothing is. */
+  readonly onNotice?: OnNotice;
   /** Makes an HTTP call for a step; never rejects. */
   readonly call: (call: OutgoingCall, signal: AbortSignal) => Promise<CallOutcome>;
   readonly settings: DispatcherSettings;

@@ -8,6 +8,7 @@ import type { CommitOutcome, LogRow, Store, StoredRun, Transition } from "@holdf
 import type { DatabaseTime } from "./database-time.ts";
 
 import { FunctionCounts } from "./function-counts.ts";
+import { Notices } from "./notices.ts";
 import { RunReads } from "./run-reads.ts";
 
 interface CachedRun {
@@ -51,15 +52,17 @@ export class RunCache {
   readonly #store: Store;
   readonly #time: DatabaseTime;
   readonly #counts: FunctionCounts;
+  readonly #notices: Notices;
   readonly #reads: RunReads;
   readonly #runs = new Map<string, CachedRun>();
   #mark = 0;
 
-  /** `time` gets the times that the store gives for its commits, `counts` what they have stored. */
-  constructor(store: Store, time: DatabaseTime, counts: FunctionCounts = new FunctionCounts()) {
+  /** `time` gets the times that the store gives for its commits, `counts` and `notices` what they have stored. */
+  constructor(store: Store, time: DatabaseTime, counts = new FunctionCounts(), notices = new Notices()) {
     this.#store = store;
     this.#time = time;
     this.#counts = counts;
+    this.#notices = notices;
     this.#reads = new RunReads(store, () => this.#mark);
   }
 
@@ -223,6 +226,7 @@ export class RunCache {
       if (!inserted[index]) continue;
       applyRow(state, row, atMs);
       this.#counts.stored(state, row.kind, atMs);
+      this.#notices.stored(state, row, atMs);
     }
     // A higher one is of decisions that this state does not have.
     if (version === state.version + 1) state.version = version;

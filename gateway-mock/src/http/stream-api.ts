@@ -1,10 +1,11 @@
 /** Routes that follow runs live, as Server-Sent Events (docs/observe.md). */
 import { HoldfastError } from "@holdfast/core";
-import { type LogPosition, qualify, RUN_STATUSES, type RunStatus } from "@holdfast/store";
+import { type LogPosition, RUN_STATUSES, type RunStatus } from "@holdfast/store";
 import type { Context, Hono } from "hono";
 import Type from "typebox";
 
-import { notFound } from "./errors.ts";
+import { findFunction } from "../dispatch/index.ts";
+
 import { answerEvents, type EventStream } from "./event-stream.ts";
 import { describe } from "./openapi/describe-route.ts";
 import type { HttpParts } from "./parts.ts";
@@ -47,7 +48,11 @@ const MANY = describe({
     "A snapshot of the newest runs, then each row of their logs as it is stored, also of runs that start later.",
   tag: "runs",
   query: Type.Object({
-    function: Type.Optional(Type.String({ description: "Only runs of this function: `<app>-<function>`." })),
+    function: Type.Optional(
+      Type.String({
+        description: "Only runs of this function: `<app>-<function>`, its uuid, or the id that its author gave.",
+      }),
+    ),
     functionId: Type.Optional(Type.String({ description: "The same as `function`." })),
     status: Type.Optional(
       Type.String({ description: "Only rows by which a run becomes one of these: `FAILED,CANCELLED`." }),
@@ -87,15 +92,12 @@ export function streamApi(app: Hono, parts: HttpParts): void {
 
   app.get("/v1/runs/stream", MANY, async (c) => {
     const environment: string = c.get("environment");
-    const functionId = c.req.query("function") ?? c.req.query("functionId");
-    if (functionId !== undefined && !dispatcher.functions.get(qualify(environment, functionId))) {
-      throw notFound(`There is no function \`${functionId.slice(0, 200)}\`; \`GET /dev\` lists those there are.`);
-    }
+    const named = c.req.query("function") ?? c.req.query("functionId");
+    const functionId = named === undefined ? null : findFunction(dispatcher.functions, environment, named).id;
     const statuses = readStatuses(c.req.query("status"));
     const limit = readLimit(c.req.query("limit"));
     const position = await admit(c);
-    const of = functionId === undefined ? null : qualify(environment, functionId);
-    return answer(c, () => streamOfRuns(parts, { environment, functionId: of, statuses, limit, position }));
+    return answer(c, () => streamOfRuns(parts, { environment, functionId, statuses, limit, position }));
   });
 
   app.get("/v1/runs/:id/stream", ONE, async (c) => {

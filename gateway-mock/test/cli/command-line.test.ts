@@ -71,6 +71,7 @@ describe("Command line", () => {
     drainMs: ["2s", 2_000],
     retentionCompletedMs: ["30d", 2_592_000_000],
     retentionFailedMs: ["off", "off"],
+    logRuns: ["info", "info"],
     versionPolicy: ["strict", "strict"],
     allowPrivateFetch: ["1", true],
     extensions: ["off", []],

@@ -25,9 +25,9 @@ import {
 } from "@holdfast/store";
 import type { DatabaseTime } from "../database-time.ts";
 import type { AfterCommit, Emit } from "../dispatcher-effects.ts";
+import type { Notices } from "../notices.ts";
 import type { DispatcherCounters, DispatcherOptions } from "../ports.ts";
 import type { Functions, KnownFunction } from "../registry/functions.ts";
-
 import type { RunCache } from "../run-cache.ts";
 import type { Workers } from "../workers/workers.ts";
 import { type CheckedEvent, checkEvents, type RawEvent } from "./event-checks.ts";
@@ -63,6 +63,7 @@ export interface EventIntakeParts {
   readonly time: DatabaseTime;
   readonly starter: Starter;
   readonly counters: DispatcherCounters;
+  readonly notices: Notices;
   /** The lease of jobs that notify runs that wait for an event; null when this gateway takes no more of them. */
   readonly notifyLease: () => NewJob["lease"];
 }
@@ -267,8 +268,9 @@ export class EventIntake {
 
   /** It is stored: what was leased on creation goes to its workers, and the queue and waiting runs are notified. */
   startPrepared(one: Prepared, outcome: StoredOutcome): void {
-    const { runs, counters } = this.#parts;
+    const { runs, counters, notices } = this.#parts;
     const { atMs, seq, awaited, skipped = [], skippedWindows = 0 } = outcome;
+    notices.started(one.item, skipped, awaited);
     counters.runsCreated += one.item.runs.length - skipped.length;
     if (skipped.length + skippedWindows > 0) this.#logSkipped(one, skipped, skippedWindows);
     for (const { run, job, worker } of one.leased) {

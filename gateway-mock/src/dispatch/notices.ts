@@ -1,0 +1,116 @@
+/**
+ * What a gateway tells its owner of the work that it does: events that came in, runs that ended, attempts that failed.
+ * Facts without words; `../notices` makes lines of them. Only facts that this gateway has stored are told, once each.
+ */
+import { type PlainError, ulidTimeMs } from "@holdfast/core";
+import { type FailureMeta, type RunState, readMeta } from "@holdfast/engine";
+import { type IntakeItem, type LogRow, plainName } from "@holdfast/store";
+
+export type Notice =
+  | {
+      readonly type: "EVENT_STORED";
+      readonly eventId: string;
+      /** With its environment in front. */
+      readonly name: string;
+      /** Of the runs that it started. */
+      readonly functionIds: readonly string[];
+      /** A run will be made of it and of others, later. */
+      readonly isCollected: boolean;
+      /** Runs that a limit, an idempotency key or a singleton kept from being made. */
+      readonly skipped: number;
+      /** Runs wait for such an event. */
+      readonly isAwaited: boolean;
+    }
+  | {
+      readonly type: "RUN_ENDED";
+      readonly runId: string;
+      readonly functionId: string;
+      readonly status: "COMPLETED" | "FAILED" | "CANCELLED";
+      readonly tookMs: number;
+      /** Null when it completed. */
+      readonly error: PlainError | null;
+    }
+  | {
+      readonly type: "ATTEMPT_FAILED";
+      readonly runId: string;
+      readonly functionId: string;
+      /** As the author wrote it; null: the handler itself. */
+      readonly step: string | null;
+      /** Zero-based. */
+      readonly attempt: number;
+      readonly nextInMs: number;
+      readonly error: PlainError;
+    };
+
+export type OnNotice = (notice: Notice) => void;
+
+export class Notices {
+  readonly #tell: OnNotice | undefined;
+
+  /** Without `tell` nothing is looked at. */
+  constructor(tell?: OnNotice) {
+    this.#tell = tell;
+  }
+
+  /** An event is stored with its runs. Those that runs cause by their ends are no news unless they start some. */
+  started(item: IntakeItem, skipped: readonly string[], isAwaited: boolean): void {
+    if (!this.#tell || (item.runs.length === 0 && isInternal(item.event.name))) return;
+    const made = item.runs.filter(({ run }) => !skipped.includes(run.id));
+    this.#tell({
+      type: "EVENT_STORED",
+      eventId: item.event.id,
+      name: item.event.name,
+      functionIds: made.map(({ run }) => run.functionId),
+      isCollected: (item.windows ?? []).length > 0,
+      skipped: skipped.length,
+      isAwaited,
+    });
+  }
+
+  /** A fact is in the log since `atMs`, and was not before. */
+  stored({ runId, functionId }: Pick<RunState, "runId" | "functionId">, row: LogRow, atMs: number): void {
+    if (!this.#tell) return;
+    const of = { runId, functionId };
+    const tookMs = Math.max(0, atMs - ulidTimeMs(runId));
+    switch (row.kind) {
+      case "RUN_COMPLETED":
+        return this.#tell({ type: "RUN_ENDED", ...of, status: "COMPLETED", tookMs, error: null });
+      case "RUN_FAILED":
+      case "RUN_CANCELLED": {
+        const status = row.kind === "RUN_FAILED" ? "FAILED" : "CANCELLED";
+        return this.#tell({ type: "RUN_ENDED", ...of, status, tookMs, error: readMeta<Failed>(row.dataJson).error });
+      }
+      case "STEP_ATTEMPT_FAILED": {
+        const { step, error, delayMs } = readMeta<FailureMeta>(row.dataJson);
+        const name = step.name ?? null;
+        return this.#tell({
+          type: "ATTEMPT_FAILED",
+          ...of,
+          step: name,
+          attempt: row.attempt,
+          nextInMs: delayMs,
+          error,
+        });
+      }
+      case "PASS_FAILED": {
+        const { error, delayMs = 0 } = readMeta<Failed>(row.dataJson);
+        return this.#tell({
+          type: "ATTEMPT_FAILED",
+          ...of,
+          step: null,
+          attempt: row.attempt,
+          nextInMs: delayMs,
+          error,
+        });
+      }
+      default:
+    }
+  }
+}
+
+const isInternal = (name: string): boolean => plainName(name).startsWith("inngest/");
+
+interface Failed {
+  readonly error: PlainError;
+  readonly delayMs?: number;
+}

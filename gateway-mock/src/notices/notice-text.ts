@@ -1,0 +1,131 @@
+/** A notice as a line: what happened in a sentence, and the fields that a machine looks for. Pure; texts come from apps. */
+import {
+  isInstalledHoldfast,
+  isNodeInternal,
+  type LogLevel,
+  type PlainError,
+  stackFrames,
+  unreachable,
+} from "@holdfast/core";
+import { eventMatches } from "@holdfast/engine";
+import { plainName } from "@holdfast/store";
+import { nearestName } from "../config/nearest-name.ts";
+import type { Notice } from "../dispatch/index.ts";
+
+export interface NoticeLine {
+  readonly level: LogLevel;
+  readonly message: string;
+  readonly data: Readonly<Record<string, unknown>>;
+}
+
+export interface NoticeWords {
+  /** Of what goes as it should: `info` where someone looks on, `debug` where thousands of runs end in a second. */
+  readonly routine: "info" | "debug";
+  /** The names of events that functions of this event's environment listen to; asked for when nothing does. */
+  readonly listeners: (eventName: string) => readonly string[];
+}
+
+const MOST_NAMED = 5;
+const MAX_TEXT = 300;
+
+export function noticeLine(notice: Notice, words: NoticeWords): NoticeLine {
+  switch (notice.type) {
+    case "EVENT_STORED":
+      return eventLine(notice, words);
+    case "RUN_ENDED":
+      return endLine(notice, words);
+    case "ATTEMPT_FAILED": {
+      const { runId, step, attempt, nextInMs, error } = notice;
+      const functionId = plainName(notice.functionId);
+      const what = step === null ? functionId : `${functionId}: step "${shown(step)}"`;
+      const at = placeOf(error);
+      return {
+        level: "warn",
+        message: `${what} failed, attempt ${attempt + 1}; next in ${durationText(nextInMs)}: ${errorText(error, at)}`,
+        data: { runId, functionId, ...(step === null ? {} : { step }), attempt, nextInMs, error: error.name, at },
+      };
+    }
+    default:
+      return unreachable(notice);
+  }
+}
+
+type EventNotice = Extract<Notice, { type: "EVENT_STORED" }>;
+
+function eventLine(notice: EventNotice, { routine, listeners }: NoticeWords): NoticeLine {
+  const { eventId, functionIds, isCollected, skipped, isAwaited } = notice;
+  const name = shown(plainName(notice.name));
+  const data = { eventId, event: plainName(notice.name), runs: functionIds.length };
+  const line = (message: string, level: LogLevel = routine): NoticeLine => ({ level, message, data });
+  if (functionIds.length > 0) {
+    const more = functionIds.length > MOST_NAMED ? ` and ${functionIds.length - MOST_NAMED} more` : "";
+    return line(`Event ${name} starts ${functionIds.slice(0, MOST_NAMED).map(plainName).join(", ")}${more}`);
+  }
+  if (isCollected) return line(`Event ${name} is collected with others: its run starts later`);
+  if (skipped > 0)
+    return line(`Event ${name} starts nothing: a rate limit, an idempotency key or a singleton forbids it`);
+  if (isAwaited) return line(`Event ${name} is for runs that wait for it; it starts none`);
+  const names = listeners(notice.name);
+  const isHeard = names.some((pattern) => eventMatches(pattern, plainName(notice.name)));
+  if (isHeard) return line(`Event ${name} starts nothing: no condition of the functions that listen to it holds`);
+  // Where many events go to other systems as well, this is no news.
+  return line(
+    `Event ${name} started nothing: ${whyUnheard(plainName(notice.name), names)}`,
+    routine === "info" ? "warn" : routine,
+  );
+}
+
+function whyUnheard(name: string, names: readonly string[]): string {
+  if (names.length === 0) return "no function listens to any event here. Is an app connected?";
+  const near = nearestName(name, names);
+  const hint =
+    near === undefined
+      ? `They listen to ${names.slice(0, MOST_NAMED).map(shown).join(", ")}`
+      : `Did you mean ${shown(near)}?`;
+  return `no function listens to it. ${hint}`;
+}
+
+type EndNotice = Extract<Notice, { type: "RUN_ENDED" }>;
+
+function endLine({ runId, functionId, status, tookMs, error }: EndNotice, { routine }: NoticeWords): NoticeLine {
+  const name = plainName(functionId);
+  const took = durationText(tookMs);
+  const data = { runId, functionId: name, status, tookMs };
+  if (error === null) return { level: routine, message: `${name} completed in ${took}`, data };
+  if (status === "CANCELLED") return { level: routine, message: `${name} was cancelled: ${errorText(error)}`, data };
+  const at = placeOf(error);
+  return {
+    level: "error",
+    message: `${name} failed after ${took}: ${errorText(error, at)}`,
+    data: { ...data, error: error.name, at },
+  };
+}
+
+function errorText({ name, message }: PlainError, at?: string): string {
+  const text = shown(name === "Error" || name === "HoldfastError" ? message : `${name}: ${message}`);
+  return at === undefined ? text : `${text} (at ${at})`;
+}
+
+/** The innermost line of the stack that is the app's. */
+function placeOf({ stack }: PlainError): string | undefined {
+  const frames = typeof stack === "string" ? stackFrames(stack) : [];
+  for (const frame of frames) {
+    const [, file = "", line = ""] = /\(?((?:[a-z]+:\/\/)?[^()\s]+?)(:\d+(?::\d+)?)\)?$/.exec(frame.trim()) ?? [];
+    if (file !== "" && !isInstalledHoldfast(file) && !isNodeInternal(file) && !file.startsWith("node:")) {
+      return shown(`${file.replace(/^file:\/\//, "")}${line}`);
+    }
+  }
+  return undefined;
+}
+
+/** What comes from apps and events may hold anything; a line is a line. */
+function shown(text: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not reach a terminal.
+  const line = text.replaceAll(/[\u0000-\u001f\u007f-\u009f\s]+/g, " ").trim();
+  return line.length > MAX_TEXT ? `${line.slice(0, MAX_TEXT)}…` : line;
+}
+
+function durationText(ms: number): string {
+  if (ms < 1_000) return `${Math.round(ms)} ms`;
+  return ms < 60_000 ? `${(ms / 1_000).toFixed(1)} s` : `${(ms / 60_000).toFixed(1)} min`;
+}
