@@ -93,7 +93,7 @@ export function streamApi(app: Hono, parts: HttpParts): void {
   app.get("/v1/runs/stream", MANY, async (c) => {
     const environment: string = c.get("environment");
     const named = c.req.query("function") ?? c.req.query("functionId");
-    const functionId = named === undefined ? null : findFunction(dispatcher.functions, environment, named).id;
+    const functionId = named === undefined ? null : (await findFunction(dispatcher.functions, environment, named)).id;
     const statuses = readStatuses(c.req.query("status"));
     const limit = readLimit(c.req.query("limit"));
     const position = await admit(c);
