@@ -31,6 +31,7 @@ import type { Functions, KnownFunction } from "../registry/functions.ts";
 import type { RunCache } from "../run-cache.ts";
 import type { Workers } from "../workers/workers.ts";
 import { type CheckedEvent, checkEvents, type RawEvent } from "./event-checks.ts";
+import { LazyEvent } from "./lazy-event.ts";
 import { withSingletonKey } from "./singleton-of-chain.ts";
 import type { Started, Starter } from "./starter.ts";
 
@@ -314,25 +315,6 @@ const NOTHING: readonly never[] = [];
 export function entropyIn(environment: string, { entropy }: IdSeed): Uint8Array {
   if (environment === DEFAULT_ENVIRONMENT) return entropy;
   return sha256(`${environment}\n${Buffer.from(entropy).toString("hex")}`).subarray(0, 10);
-}
-
-/** Its text is put together when it is written, which it mostly is not. */
-class LazyEvent implements NewEvent {
-  readonly id: string;
-  readonly name: string;
-  readonly tsMs: number;
-  readonly #payload: () => string;
-
-  constructor({ id, name, environment, tsMs, payload }: InternalEvent) {
-    this.id = id;
-    this.name = qualify(environment, name);
-    this.tsMs = tsMs;
-    this.#payload = payload;
-  }
-
-  get payloadJson(): string {
-    return this.#payload();
-  }
 }
 
 interface NamedEvent {
