@@ -92,7 +92,7 @@ export const SEND_OPTIONS = {
 
 export const RUNS_OPTIONS = {
   status: {
-    kind: oneOf(RUN_STATUSES.map((status) => status.toLowerCase())),
+    kind: { ...oneOf(RUN_STATUSES.map((status) => status.toLowerCase())), fromText: (text) => text.toLowerCase() },
     flag: { name: "status", takes: "<status>" },
     variables: [],
     doc: `only runs with this status: ${RUN_STATUSES.join(", ").toLowerCase()}`,

@@ -1,4 +1,5 @@
 /** How runs and their steps look on a terminal. Pure; what comes from apps cannot send the terminal commands. */
+import { foldFrames, stackFrames } from "@holdfast/core";
 import { oneLine, tableText, visible } from "./table.ts";
 
 /** A run as the HTTP API shows it, as far as it is shown here. */
@@ -120,8 +121,13 @@ export function errorLine(error: unknown): string {
   return oneLine(name === undefined || name === "Error" ? message : `${name}: ${message}`);
 }
 
+/** With the frames of Holdfast and Node folded; `--json` has the whole stack. */
 function stackOf(error: unknown): string {
-  return visible(fieldOf(error, "stack") ?? errorLine(error));
+  const stack = fieldOf(error, "stack");
+  if (stack === undefined) return visible(errorLine(error));
+  const frames = stackFrames(stack);
+  const message = frames.length === 0 ? stack : stack.slice(0, stack.indexOf(frames[0] ?? "")).trimEnd();
+  return visible([message, ...foldFrames(frames).map((frame) => `    ${frame}`)].join("\n"));
 }
 
 const indented = (text: string): string =>

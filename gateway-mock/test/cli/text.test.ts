@@ -37,7 +37,9 @@ const RUN: ShownRunDetail = {
   error: {
     name: "PaymentDeclined",
     message: "no money",
-    stack: "PaymentDeclined: no money\n    at charge (app.ts:1:1)",
+    stack:
+      "PaymentDeclined: no money\n    at charge (app.ts:1:1)\n" +
+      "    at body (/app/node_modules/holdfast/dist/sdk.js:9:9)\n    at AsyncLocalStorage.run (node:async_hooks:346:14)",
   },
   createdMs: 0,
   startedMs: 1_000,
@@ -74,7 +76,9 @@ test("a run shows its steps, attempts and the errors that count, with the stack"
   expect(text).toMatch(/charge +StepRun +failed +3 of 3 +12 ms/);
   expect(text).toMatch(/reserve +StepRun +completed +2 of 3 +1 min 1 s/);
   expect(text).toContain('Error of the step "charge":\n  last\n');
-  expect(text).toContain("Error of the run:\n  PaymentDeclined: no money\n      at charge (app.ts:1:1)\n");
+  expect(text).toContain(
+    "Error of the run:\n  PaymentDeclined: no money\n      at charge (app.ts:1:1)\n      … 2 frames",
+  );
   expect(text).not.toContain("forgotten");
   expect(runsText([RUN], 0)).toContain(
     "01RUN  shop-order  failed  1970-01-01T00:00:00.000Z  2.5 s  PaymentDeclined: no money\n",
