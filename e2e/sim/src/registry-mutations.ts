@@ -48,7 +48,7 @@ export const REGISTRY_GUARDS: readonly Guard[] = [
     edits: [
       {
         file: ADMISSION,
-        find: "facts.hasBacklog ? BACKLOG : onlyBy(work.newestVersion)",
+        find: "facts.hasBacklog ? BACKLOG : onNewest(work)",
         replace: "facts.hasBacklog ? BACKLOG : BY_ANY",
       },
     ],

@@ -148,6 +148,17 @@ export const TAIL_OPTIONS = {
   ...CLIENT_OPTIONS,
 } as const satisfies Readonly<Record<string, OptionRow>>;
 
+export const ROLLOUT_OPTIONS = {
+  percent: {
+    kind: integer(0, 100),
+    flag: { name: "percent", takes: "<n>" },
+    variables: [],
+    default: 100,
+    doc: "how many in a hundred new runs begin with it",
+  },
+  ...CLIENT_OPTIONS,
+} as const satisfies Readonly<Record<string, OptionRow>>;
+
 export const PAUSE_OPTIONS = {
   note: {
     kind: TEXT,

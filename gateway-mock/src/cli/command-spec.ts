@@ -15,6 +15,7 @@ export type CommandName =
   | "hold"
   | "pause"
   | "resume"
+  | "rollout"
   | "workers"
   | "workers drain"
   | "workers resume"

@@ -1,5 +1,5 @@
 /** The commands that change what a gateway hands out: pauses of functions, drains of workers. */
-import { CLIENT_OPTIONS, PAUSE_OPTIONS } from "./client-options.ts";
+import { CLIENT_OPTIONS, PAUSE_OPTIONS, ROLLOUT_OPTIONS } from "./client-options.ts";
 import { type CommandSpec, WORK_WITH_IT } from "./command-spec.ts";
 
 export const OPERATE_COMMANDS: readonly CommandSpec[] = [
@@ -24,6 +24,23 @@ export const OPERATE_COMMANDS: readonly CommandSpec[] = [
     examples: [
       { doc: "A function", line: "holdfast-gateway resume shop-order" },
       { doc: "A run, after its bug is fixed", line: "holdfast-gateway resume 01JZ6Q4WJ2M6W9S0V7K3N8T5YB" },
+    ],
+  },
+  {
+    name: "rollout",
+    group: WORK_WITH_IT,
+    summary: "begin a share of an app's new runs with a version",
+    description:
+      "Begins so many in a hundred of an app's new runs with a version, the others with the newest other one. Without a\nversion all new runs begin with the newest again. Runs that have begun stay with theirs.",
+    args: [
+      { name: "<app>", doc: "the app's id" },
+      { name: "[version]", doc: "the version" },
+    ],
+    rows: ROLLOUT_OPTIONS,
+    examples: [
+      { doc: "A tenth", line: "holdfast-gateway rollout shop 2.0 --percent 10" },
+      { doc: "Back to the version before, whatever is deployed", line: "holdfast-gateway rollout shop 1.0" },
+      { doc: "The newest version begins all new runs", line: "holdfast-gateway rollout shop" },
     ],
   },
   {

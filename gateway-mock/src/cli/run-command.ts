@@ -27,6 +27,8 @@ export async function runCommand(name: CommandName, context: CommandContext): Pr
       return (await import("./pauses.ts")).pauseFunctions(context);
     case "resume":
       return (await import("./pauses.ts")).resume(context);
+    case "rollout":
+      return (await import("./rollout.ts")).rollOut(context);
     case "workers":
       return (await import("./workers.ts")).listWorkers(context);
     case "workers drain":

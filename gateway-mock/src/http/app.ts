@@ -14,6 +14,7 @@ import { pausesApi } from "./pauses-api.ts";
 import { prometheusApi } from "./prometheus-api.ts";
 import { repairApi } from "./repair-api.ts";
 import { retentionApi } from "./retention-api.ts";
+import { rolloutsApi } from "./rollouts-api.ts";
 import { runStateApi } from "./run-state-api.ts";
 import { runsApi } from "./runs-api.ts";
 import { signalsApi } from "./signals-api.ts";
@@ -48,6 +49,7 @@ export function httpApp(parts: HttpParts, routes: readonly DirectRoute[] = direc
   workersApi(app, parts);
   functionsApi(app, parts);
   pausesApi(app, parts);
+  rolloutsApi(app, parts);
   orphansApi(app, parts);
   statusApi(app, parts);
   prometheusApi(app, parts);

@@ -19,7 +19,12 @@ interface NewWork extends OfFunction {
 /** Work that may be handed out, by where it comes from. */
 export type Work =
   /** The first job of a run that an event starts, to be leased on creation. */
-  | (NewWork & { readonly at: "NEW_RUN"; readonly newestVersion: string })
+  | (NewWork & {
+      readonly at: "NEW_RUN";
+      readonly newestVersion: string;
+      /** The version that a rollout begins it with; default: the newest. */
+      readonly rolledOut?: string;
+    })
   /** A job that a decision on a run makes, to be leased on creation. */
   | (NewWork & { readonly at: "NEXT_JOB"; readonly version: string })
   /** What is due of a function, to be claimed. */
@@ -28,9 +33,14 @@ export type Work =
   | (OfFunction & { readonly at: "RECALL"; readonly version: string | null })
   /**
    * The first pass of a run, claimed. `newest`: of the versions that are connected anywhere; null = none is known to
-   * be.
+   * be. `isRolledOut`: it is the one that a rollout begins the run with.
    */
-  | (OfFunction & { readonly at: "FIRST_PASS"; readonly newest: string | null; readonly waitedMs: number })
+  | (OfFunction & {
+      readonly at: "FIRST_PASS";
+      readonly newest: string | null;
+      readonly waitedMs: number;
+      readonly isRolledOut?: boolean;
+    })
   /** A job of a run that has begun, claimed. */
   | (OfFunction & { readonly at: "BEGUN_RUN"; readonly version: string })
   /** The same, when no worker here is of its version. `isElsewhere`: one at another gateway is, and takes work. */
@@ -89,13 +99,14 @@ const OLDER_AFTER_MS = { prefer: 5_000, any: 250, strict: null } as const satisf
  * START-4. A new run does not overtake older jobs of its function that wait. What a run goes on with does: it is older
  *     than they are.
  * START-5. What limits count is handed out by the claim alone.
- * START-6. New runs begin on the newest version; what has begun stays with its own, as the policy says.
+ * START-6. New runs begin on the newest version, or on the one that their app's rollout gives them; what has begun
+ *     stays with its own, as the policy says.
  * START-7. Work goes only to workers that serve the queue of its function, in the version that they run (`Workers`).
  */
 export function mayStart(work: Work, facts: AdmissionFacts): Admittance {
   switch (work.at) {
     case "NEW_RUN":
-      return whyNot(work, facts) ?? (facts.hasBacklog ? BACKLOG : onlyBy(work.newestVersion));
+      return whyNot(work, facts) ?? (facts.hasBacklog ? BACKLOG : onNewest(work));
     case "NEXT_JOB":
       return whyNot(work, facts) ?? onlyBy(versionOf(work.version, facts));
     case "CLAIM":
@@ -103,7 +114,7 @@ export function mayStart(work: Work, facts: AdmissionFacts): Admittance {
     case "RECALL":
       return whyClosed(facts) ?? onlyBy(work.version);
     case "FIRST_PASS":
-      return firstPass(work.newest, work.waitedMs, facts);
+      return work.isRolledOut ? onlyBy(work.newest) : firstPass(work.newest, work.waitedMs, facts);
     case "BEGUN_RUN":
       return onlyBy(versionOf(work.version, facts));
     case "VERSION_MISSING":
@@ -113,6 +124,11 @@ export function mayStart(work: Work, facts: AdmissionFacts): Admittance {
     default:
       return unreachable(work);
   }
+}
+
+/** A run is made for the newest version; one that begins with another is placed by the claim, which writes that down. */
+function onNewest({ newestVersion, rolledOut = newestVersion }: Extract<Work, { at: "NEW_RUN" }>): Admittance {
+  return rolledOut === newestVersion ? onlyBy(newestVersion) : { may: false, why: "VERSION", isElsewhere: false };
 }
 
 function whyNot({ isDue, isLimited }: NewWork, facts: AdmissionFacts): Waiting | null {

@@ -34,6 +34,7 @@ export interface NewRunOptions {
   /** Of its first pass. */
   readonly lease: NonNullable<NewJob["lease"]> | null;
   readonly newId: () => string;
+  readonly runId: string;
   /** Set when it is made of another run. */
   readonly origin?: RunOrigin;
   /** It belongs to this version of its app from the beginning, instead of to the newest that is connected. */
@@ -52,9 +53,8 @@ export interface RunOrigin {
 
 /** Everything that a run has from the beginning: its first rows, its first pass, its timers, what cancels it. */
 export function newRun(options: NewRunOptions): IntakeRun {
-  const { fn, event, reader, start, more, startMs, invokes, lease, newId, origin, appVersion } = options;
+  const { fn, event, reader, start, more, startMs, invokes, lease, newId, runId, origin, appVersion } = options;
   const { nowMs } = reader;
-  const runId = origin?.runId ?? invokes?.runId ?? newId();
   const jobs: NewJob[] = [];
   const firstIteration = appVersion === undefined ? 1 : BEGUN_ITERATION;
   const log: IntakeRun["log"][number][] = [];

@@ -17,9 +17,10 @@ import {
 import type { IntakeRun, NewJob, WindowEntry } from "@holdfast/store";
 
 import type { Admission } from "../admission/admission.ts";
+import { versionsToBegin } from "../admission/rollout.ts";
 import type { DatabaseTime } from "../database-time.ts";
 import type { DispatcherOptions } from "../ports.ts";
-import type { KnownFunction } from "../registry/functions.ts";
+import type { Functions, KnownFunction } from "../registry/functions.ts";
 import { type ConnectedWorker, leaseOf } from "../workers/connected-worker.ts";
 import { newRun, type RunOrigin } from "./new-run.ts";
 
@@ -27,6 +28,7 @@ export interface StarterParts {
   readonly time: DatabaseTime;
   readonly expressions: Expressions;
   readonly admission: Admission;
+  readonly functions: Pick<Functions, "controls" | "versionsOf">;
 }
 
 /** Runs to be made of an event, places for some of them reserved. */
@@ -122,7 +124,10 @@ export class Starter {
         continue;
       }
       const isLimited = start.lane !== null || start.flowRules.length > 0;
-      const worker = options.origin ? undefined : this.#reserve(fn, isLimited, !options.startMs);
+      const runId = options.origin?.runId ?? options.invokes?.runId ?? this.#newId();
+      const rolledOut = appVersion === undefined ? this.#rolledOut(fn, runId) : {};
+      const due = { isLimited, isDue: !options.startMs, ...rolledOut };
+      const worker = options.origin ? undefined : this.#reserve(fn, due);
       const lease = worker ? leaseOf(worker, this.#options.settings.gatewayId) : null;
       const run = newRun({
         fn,
@@ -134,6 +139,7 @@ export class Starter {
         invokes: options.invokes ?? null,
         lease,
         newId: this.#newId,
+        runId,
         ...(options.origin ? { origin: options.origin } : {}),
         ...(appVersion === undefined ? {} : { appVersion }),
         ...(asked.deadlineInMs === undefined ? {} : { deadlineAsked: true }),
@@ -145,13 +151,19 @@ export class Starter {
     return { runs, windows, leased };
   }
 
-  /** New runs begin on the newest version. Where that has no place here they queue up. */
+  #rolledOut({ id, appId }: KnownFunction, runId: string): { readonly rolledOut?: string } {
+    const { functions } = this.#parts;
+    const rollout = functions.controls.rolloutOf(appId);
+    const [rolledOut] = rollout ? versionsToBegin(functions.versionsOf(id), rollout, runId) : [];
+    return rolledOut === undefined ? {} : { rolledOut };
+  }
+
+  /** New runs begin on the newest version, or as a rollout says. Where that has no place here they queue up. */
   #reserve(
     { id: functionId, appVersion }: KnownFunction,
-    isLimited: boolean,
-    isDue: boolean,
+    how: { readonly isLimited: boolean; readonly isDue: boolean; readonly rolledOut?: string },
   ): ConnectedWorker | undefined {
-    const work = { at: "NEW_RUN", functionId, newestVersion: appVersion, isLimited, isDue } as const;
+    const work = { at: "NEW_RUN", functionId, newestVersion: appVersion, ...how } as const;
     const reserved = this.#parts.admission.reserve(work);
     return reserved.may ? reserved.worker : undefined;
   }

@@ -7,6 +7,7 @@ import { type PinOptions, type RunState, readRunOptions } from "@holdfast/engine
 import { type ClaimedJob, levelFor } from "@holdfast/store";
 import type { Admission } from "../admission/admission.ts";
 import type { Waiting } from "../admission/may-start.ts";
+import { versionsToBegin } from "../admission/rollout.ts";
 import type { DispatcherOptions } from "../ports.ts";
 import type { Functions } from "../registry/functions.ts";
 
@@ -41,7 +42,7 @@ const HOLD_UNREAD_MS = 1_000;
  * Gives claimed jobs to workers.
  *
  * PLACE-1. The first pass of a run goes to the newest version of its function that is connected anywhere, whichever it
- *     was made for. To an older one it goes only when it has waited as long as the policy says (`Admission`).
+ *     was made for; under a rollout to the version that this gives it, if that is connected (START-6). To an older one it goes only when it has waited as long as the policy says (`Admission`).
  * PLACE-2. The version that begins a run is written down before it does; the run has that version's options.
  * PLACE-3. From then on it stays with that version, as the policy says.
  */
@@ -80,7 +81,8 @@ export class Placement {
   /** No worker has started the run. */
   #placeFirst(job: ClaimedJob, state: RunState): void {
     const { workers, functions } = this.#parts;
-    const versions = functions.versionsOf(job.functionId);
+    const rollout = functions.controls.rolloutOf(state.appId);
+    const versions = versionsToBegin(functions.versionsOf(job.functionId), rollout, job.runId);
     const [newest] = versions;
     if (newest !== undefined && workers.connects(job.functionId, newest)) this.#placeOnVersion(job, state, newest);
     else this.#whileRetained(job, this.#placeOnNewest(job, state, versions));
@@ -95,7 +97,16 @@ export class Placement {
     const isThere = (version: string): boolean =>
       workers.connects(functionId, version) ||
       elsewhere.connects(versionName(state.appId, version), functions.queueOf(functionId, version));
-    this.#placeOnVersion(job, state, versions.find(isThere) ?? null);
+    // With the strict policy what a rollout gives to a version waits for it.
+    const waits = this.#options.settings.versionPolicy === "strict" && functions.controls.rolloutOf(state.appId);
+    this.#placeOnVersion(job, state, (waits ? versions[0] : versions.find(isThere)) ?? null);
+  }
+
+  /** Whether a rollout begins the run with this version, so that no other one may have it instead. */
+  #isRolledOut({ functionId, runId }: ClaimedJob, { appId }: RunState, version: string | null): boolean {
+    const { functions } = this.#parts;
+    const rollout = functions.controls.rolloutOf(appId);
+    return rollout !== null && versionsToBegin(functions.versionsOf(functionId), rollout, runId)[0] === version;
   }
 
   /** `wanted` = the newest version that is there; null: none that is known. */
@@ -104,7 +115,8 @@ export class Placement {
     const nowMs = this.#options.clock.monotonicMs();
     const { id: jobId, epoch, functionId, unplacedMs } = job;
     const waitedMs = unplacedMs ?? 0;
-    const admittance = admission.mayStart({ at: "FIRST_PASS", functionId, newest: wanted, waitedMs });
+    const isRolledOut = this.#isRolledOut(job, state, wanted);
+    const admittance = admission.mayStart({ at: "FIRST_PASS", functionId, newest: wanted, waitedMs, isRolledOut });
     if (!admittance.may) return this.#holdAsAdmitted(job, admittance);
     const spillInMs = admittance.anyVersionInMs ?? Number.POSITIVE_INFINITY;
     const mayBeAny = spillInMs === 0;

@@ -6,6 +6,7 @@ import { coalesced } from "@holdfast/core";
 import { type EventReader, readRunCreated, seenText } from "@holdfast/engine";
 import type { ListedConnection, OpenJob, OpenRun, PlacesTaken, RunDetail, Store } from "@holdfast/store";
 import type { Admission } from "../admission/admission.ts";
+import { versionsToBegin } from "../admission/rollout.ts";
 import type { Holder, LimitFacts, RunWaiting, WaitingFacts } from "../admission/waiting-facts.ts";
 import { readWaitingSteps } from "../admission/waiting-steps.ts";
 import { whyRunWaits } from "../admission/why-run-waits.ts";
@@ -137,7 +138,7 @@ export class WaitingRuns {
       begunBy: startedMs === null && work.every(({ isUnplaced }) => isUnplaced) ? null : appVersion,
       versionPolicy: settings.versionPolicy,
       versions: this.#versionsOf(run, connections),
-      rolledOut: null,
+      rolledOut: this.#rolledOut(run),
       seenMs: places.seenMs[asked.functionIds.indexOf(functionId)] ?? null,
       hasRoom: workers.roomByVersion([functionId], clock.monotonicMs(), 1).some(({ limit }) => limit > 0),
       limits: fn && job ? limitsOf(fn, job, asked, places, event) : [],
@@ -146,6 +147,12 @@ export class WaitingRuns {
       isDraining: !admittance.may && admittance.why === "GATEWAY_DRAINING",
       pause: functions.controls.pauseOf(functionId),
     };
+  }
+
+  #rolledOut({ head }: OpenRun): string | null {
+    const { functions } = this.#parts;
+    const rollout = functions.controls.rolloutOf(head.appId);
+    return rollout && (versionsToBegin(functions.versionsOf(head.functionId), rollout, head.id)[0] ?? null);
   }
 
   #versionsOf({ head }: OpenRun, connections: readonly ListedConnection[]): WaitingFacts["versions"] {

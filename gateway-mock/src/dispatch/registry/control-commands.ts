@@ -5,6 +5,7 @@
  */
 import { HoldfastError, type Log } from "@holdfast/core";
 import {
+  type AppRollout,
   environmentOf,
   type FunctionPause,
   type ListedConnection,
@@ -35,6 +36,15 @@ export interface DrainedWorker {
   readonly connections: readonly ListedConnection[];
 }
 
+export interface AppRolloutChange {
+  readonly appId: string;
+  /** Null: new runs begin with the newest version. */
+  readonly rollout: AppRollout | null;
+  readonly changed: boolean;
+  /** Those that the app has, the newest first. */
+  readonly versions: readonly string[];
+}
+
 export class ControlCommands {
   readonly #parts: ControlParts;
 
@@ -61,6 +71,38 @@ export class ControlCommands {
     await functions.load();
     if (changed) log("info", `The function ${plainName(id)} is resumed.`, { functionId: id });
     return { functionId: id, pause: functions.controls.pauseOf(id), changed };
+  }
+
+  /**
+   * New runs of the app begin with this version, so many in a hundred of them; null: with the newest again.
+   * @throws HoldfastError `NOT_FOUND`, `OPTION_INVALID` when no deployment of the app has the version
+   */
+  async setRollout(
+    environment: string,
+    name: string,
+    rollout: Pick<AppRollout, "version" | "percent"> | null,
+  ): Promise<AppRolloutChange> {
+    const { store, functions, log } = this.#parts;
+    const appId = qualify(environment, name);
+    await functions.load();
+    const own = [...functions.all()].filter((fn) => fn.appId === appId);
+    if (own.length === 0)
+      throw new HoldfastError("NOT_FOUND", `No app ${JSON.stringify(name.slice(0, 80))} has connected.`);
+    const versions = [...new Set(own.flatMap(({ id }) => functions.versionsOf(id)))];
+    if (rollout && !versions.includes(rollout.version)) {
+      const asked = JSON.stringify(rollout.version.slice(0, 80));
+      throw new HoldfastError(
+        "OPTION_INVALID",
+        `The app ${name} has no version ${asked}: it has ${versions.join(", ")}.`,
+      );
+    }
+    const changed = await (rollout ? store.setRollout({ appId, ...rollout }) : store.removeRollout(appId));
+    await functions.load();
+    const what = rollout
+      ? `${rollout.percent} % of new runs begin with version ${rollout.version}`
+      : "the newest version begins all new runs";
+    if (changed) log("info", `App ${name}: ${what}.`, { appId });
+    return { appId, rollout: functions.controls.rolloutOf(appId), changed, versions };
   }
 
   /**

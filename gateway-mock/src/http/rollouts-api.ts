@@ -1,0 +1,76 @@
+/** Routes that say which version of an app new runs begin with (docs/operate.md). */
+import { HoldfastError } from "@holdfast/core";
+import { plainName } from "@holdfast/store";
+import type { Context, Hono } from "hono";
+import Type from "typebox";
+
+import { limitBody } from "./bodies.ts";
+import { bodyOf } from "./body-fields.ts";
+import { isoTime } from "./iso-time.ts";
+import { describe } from "./openapi/describe-route.ts";
+import { At, Ms, orNull } from "./openapi/schemas.ts";
+import type { HttpParts } from "./parts.ts";
+
+const MAX_BODY_BYTES = 16 * 1024;
+
+const RolloutSchema = Type.Object(
+  {
+    appId: Type.String(),
+    changed: Type.Boolean({ description: "False: it was so before." }),
+    rollout: orNull(Type.Object({ version: Type.String(), percent: Type.Number(), sinceAt: At, sinceMs: Ms })),
+    versions: Type.Array(Type.String(), { description: "Those that the app has, the newest first." }),
+  },
+  { title: "Rollout" },
+);
+
+const params = { id: "The app's id." };
+
+const PUT = describe({
+  operationId: "setRollout",
+  summary: "Begins so many in a hundred of an app's new runs with a version, the others with the newest other one.",
+  description:
+    "Which version a run begins with follows from its id, so it is the same at every gateway. Runs that have begun, and those that were started for a version, stay as they are.",
+  tag: "functions",
+  params,
+  body: {
+    contentType: "application/json",
+    schema: Type.Object({
+      version: Type.String(),
+      percent: Type.Number({ minimum: 0, maximum: 100 }),
+    }),
+  },
+  answers: { 200: RolloutSchema },
+  failures: { 400: "No deployment of the app has the version.", 404: "No such app has connected." },
+});
+
+const DELETE = describe({
+  operationId: "removeRollout",
+  summary: "Begins all new runs of an app with its newest version again.",
+  tag: "functions",
+  params,
+  answers: { 200: RolloutSchema },
+  failures: { 404: "No such app has connected." },
+});
+
+export function rolloutsApi(app: Hono, { dispatcher }: HttpParts): void {
+  const set = async (c: Context, rollout: { version: string; percent: number } | null): Promise<Response> => {
+    const name = c.req.param("id") ?? "";
+    const { appId, rollout: now, ...rest } = await dispatcher.controls.setRollout(c.get("environment"), name, rollout);
+    const { version, percent, sinceMs } = now ?? { version: "", percent: 0, sinceMs: 0 };
+    const shown = now && { version, percent, sinceAt: isoTime(sinceMs), sinceMs };
+    return c.json({ appId: plainName(appId), ...rest, rollout: shown });
+  };
+
+  app.put("/v1/apps/:id/rollout", PUT, limitBody(MAX_BODY_BYTES), async (c) => {
+    const { version, percent } = await bodyOf(c, ["version", "percent"]);
+    if (typeof version !== "string" || version === "") {
+      throw new HoldfastError("BODY_INVALID", "`version` must be a version of the app.");
+    }
+    if (typeof percent !== "number" || !(percent >= 0 && percent <= 100)) {
+      throw new HoldfastError("BODY_INVALID", "`percent` must be a number from 0 to 100.");
+    }
+    return set(c, { version, percent });
+  });
+
+  app.delete("/v1/apps/:id/rollout", DELETE, (c) => set(c, null));
+}
