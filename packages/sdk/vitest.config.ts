@@ -9,7 +9,7 @@ export const kinds: Kinds = {
     "test/connection/{handshake,heartbeats,hung-thread,link,listeners,messages-per-run,node-http,replies,requests,stall,suspended}.test.ts",
     "test/connection/{isolated,isolated-losses,isolated-moments,pool-thread-moments,stall-parts,thread-death,thread-moments}.test.ts",
     "test/execution/hostile.test.ts",
-    "test/isolation/{function-test,isolated-handlers,isolated-step,pool,pool-published}.test.ts",
+    "test/isolation/{function-test,isolated-handlers,isolated-step,pool,pool-published,step-moments}.test.ts",
   ],
   slow: ["test/connection/{isolated-moments,thread-moments}.test.ts"],
 };

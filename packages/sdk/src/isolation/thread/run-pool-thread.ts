@@ -217,6 +217,8 @@ class PoolThreadRunner {
         this.#setPhase("loading");
         this.#checkTurn(turn);
         body = await this.#finder.find(code);
+        // Not wanted any more before it has begun: it does not begin.
+        signal().throwIfAborted();
       }
       const call = body;
       const args = deserialize(input) as unknown[];
