@@ -9,6 +9,7 @@ export const kinds: Kinds = {
   ],
   slow: [
     "test/http/connection-limit.test.ts",
+    "test/server/crowded-polls.test.ts",
     "test/store-postgres/backlog.test.ts",
     "test/store-postgres/backlog-of-lanes.test.ts",
     "test/store-postgres/retention-kills.test.ts",

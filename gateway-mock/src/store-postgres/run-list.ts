@@ -22,7 +22,7 @@ export const pageSize = (limit: number): number => Math.min(Math.max(Math.trunc(
 /** Of one statement. */
 const CANDIDATES = 20_000;
 /** Statements for one page, of each index. */
-const MAX_ROUNDS = 5;
+const MAX_ROUNDS = 3;
 /** Ids are made by gateways, times by the database. */
 const CLOCKS_DIFFER_MS = 3_600_000;
 /** Above all ids. */
@@ -37,8 +37,10 @@ interface Stretch {
 
 /** An index that gives ids of runs that may fit, in order. */
 interface Candidates {
-  /** A statement that gives `id`, from below `below` down to `floor`, in this order. */
+  /** A statement that gives `id`, from below `below` down to `floor`, in this order; and `part`, if it is sorted by that. */
   readonly select: (below: string, floor: string) => string;
+  /** Its order as an index has it: a sort would look at all candidates for a page of few. */
+  readonly order: "c.id DESC" | "c.part DESC, c.id DESC";
   /** What is certain of its runs. */
   readonly implies: "function" | "environment" | "nothing";
 }
@@ -121,7 +123,7 @@ async function oneStretch(
   const rows = await query<HeadRow>(
     `SELECT ${headColumns(SHOWN_STATUS)} FROM (${ids}) c
 CROSS JOIN LATERAL (SELECT * FROM holdfast.runs r WHERE ${where} OFFSET 0) r
-ORDER BY c.id DESC LIMIT ${params.add(wanted)}`,
+ORDER BY ${candidates.order} LIMIT ${params.add(wanted)}`,
     params.values,
   );
   const runs = rows.map(headOf);
@@ -157,22 +159,28 @@ const environmentMark = (environment: string): string => qualify(environment, ""
 
 const ALL: Candidates = {
   select: (below, floor) => `SELECT id FROM holdfast.runs WHERE id < ${below} AND id >= ${floor} ORDER BY id DESC`,
+  order: "c.id DESC",
   implies: "nothing",
 };
 
 /** Compared as pairs: a planner that takes the function to be frequent would go through all runs for it. */
 const OF_FUNCTION: Candidates = {
-  select: (below, floor) => `SELECT id FROM holdfast.runs
+  select: (below, floor) => `SELECT id, function_id AS part FROM holdfast.runs
 WHERE (function_id, id) < ($function, ${below}) AND (function_id, id) >= ($function, ${floor})
 ORDER BY function_id DESC, id DESC`,
+  order: "c.part DESC, c.id DESC",
   implies: "function",
 };
 
 const OF_ENVIRONMENT: Candidates = {
-  select: (below, floor) => `SELECT id FROM holdfast.runs WHERE function_id LIKE '@@%'
+  select: (
+    below,
+    floor,
+  ) => `SELECT id, split_part(function_id, ':', 1) AS part FROM holdfast.runs WHERE function_id LIKE '@@%'
 AND (split_part(function_id, ':', 1), id) < ($environment, ${below})
 AND (split_part(function_id, ':', 1), id) >= ($environment, ${floor})
 ORDER BY split_part(function_id, ':', 1) DESC, id DESC`,
+  order: "c.part DESC, c.id DESC",
   implies: "environment",
 };
 
@@ -180,18 +188,21 @@ const OF_EVENT: Candidates = {
   select: (below, floor) => `SELECT id FROM (
   SELECT unnest(string_to_array(run_ids, ' ')) AS id FROM holdfast.events WHERE id = $event) e
 WHERE id < ${below} AND id >= ${floor} ORDER BY id DESC`,
+  order: "c.id DESC",
   implies: "nothing",
 };
 
 const LIVE: Candidates = {
   select: (below, floor) => `SELECT DISTINCT run_id AS id FROM holdfast.queue
 WHERE run_id < ${below} AND run_id >= ${floor} AND run_id > '' ORDER BY run_id DESC`,
+  order: "c.id DESC",
   implies: "nothing",
 };
 
 const badEnds = (status: RunStatus): Candidates => ({
   select: (below, floor) => `SELECT DISTINCT run_id AS id FROM holdfast.run_log
 WHERE status = '${status}' AND run_id < ${below} AND run_id >= ${floor} ORDER BY run_id DESC`,
+  order: "c.id DESC",
   implies: "nothing",
 });
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { IntakeItem } from "../../src/index.ts";
+import type { FlowRule, IntakeItem } from "../../src/index.ts";
 import { type ContractBench, logRow, newId, newRun, passJob, seedRun } from "./harness.ts";
 
 export const eventItem = (key: string | null, name = "shop/order", functions = ["one", "two"]): IntakeItem => {
@@ -15,6 +15,37 @@ export const eventItem = (key: string | null, name = "shop/order", functions = [
 
 export function intakeContract(bench: ContractBench): void {
   describe("Events", () => {
+    it("an event that is stored only if it starts a run leaves nothing when its flow rules skip it, and its key is free", async () => {
+      const item = (key: string): IntakeItem => {
+        const made = eventItem(key, "shop/asked", ["asked"]);
+        const flowRules: FlowRule[] = [{ type: "single", functionId: "asked", key: "k", mode: "skip", jobId: newId() }];
+        return { ...made, ifStarts: true, runs: made.runs.map((run) => ({ ...run, flowRules })) };
+      };
+      const [first, second, same] = [item("a"), item("b"), item("b")];
+      const started = await bench.store.intake([first]);
+      expect(started).toMatchObject([{ skipped: [], skippedBy: null }]);
+      const runId = first.runs[0]?.run.id ?? "";
+      const outcomes = await bench.store.intake([second, same]);
+      expect(outcomes[0]).toMatchObject({ skippedBy: { rule: "single", runId }, duplicate: false });
+      // What was to share its key is decided anew.
+      expect(outcomes[1]?.outdated === true || outcomes[1]?.skippedBy?.runId === runId).toBe(true);
+      expect(await bench.store.getEvent(second.event.id)).toBeNull();
+      expect(await bench.store.endsOf([runId, "01JZ0000000000000000000000"])).toEqual([
+        { id: runId, functionId: "asked", isEnded: false },
+      ]);
+      await bench.store.commit({
+        runId,
+        fence: null,
+        cas: "live",
+        log: [logRow("RUN_CANCELLED", "", { dataJson: '{"error":{"name":"Error","message":"x"}}' })],
+        head: { status: "CANCELLED", errorJson: '{"name":"Error","message":"x"}' },
+        removeJobs: "all",
+        addJobs: [],
+      });
+      expect(await bench.store.endsOf([runId])).toMatchObject([{ isEnded: true }]);
+      expect(await bench.store.intake([item("b")])).toMatchObject([{ duplicate: false, skipped: [], outdated: false }]);
+    });
+
     it("events are stored with the runs they trigger", async () => {
       const one = eventItem(null);
       const none = eventItem(null, "shop/unheard", []);

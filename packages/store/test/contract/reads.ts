@@ -1,6 +1,6 @@
 /** The contract's part about what people read of runs, events and environments. */
 import { describe, expect, it } from "vitest";
-import { qualify } from "../../src/index.ts";
+import { qualify, type RunFilter } from "../../src/index.ts";
 import { type ContractBench, claimOne, logRow, newId, passJob, runDone, seedLeased, seedRun } from "./harness.ts";
 
 export function readsContract(bench: ContractBench): void {
@@ -64,6 +64,39 @@ export function readsContract(bench: ContractBench): void {
       expect(await of("CANCELLED")).toEqual(newestFirst(cancelled));
       expect(await of("WAITING")).toEqual(newestFirst(waiting));
       expect(await of()).toEqual(newestFirst([...pending, ...leased, ...failed, ...cancelled, ...waiting]));
+    });
+
+    it("runs are listed by several statuses, event names and times at once, page by page", async () => {
+      const seed = (functionId: string, eventName: string) => seedRun(bench.store, { run: { functionId, eventName } });
+      const [one, two, three] = [await seed("many", "a"), await seed("many", "b"), await seed("many", "a")];
+      const other = await seed("other", "a");
+      await end(one, "FAILED");
+      await end(two, "CANCELLED");
+      await end(other, "FAILED");
+      const list = async (filter: Omit<RunFilter, "limit">): Promise<string[]> => {
+        const ids: string[] = [];
+        let cursor: string | undefined;
+        do {
+          const page = await bench.store.listRuns({ ...filter, limit: 1, ...(cursor ? { cursor } : {}) });
+          ids.push(...page.runs.map(({ id }) => id));
+          cursor = page.nextCursor ?? undefined;
+        } while (cursor);
+        return ids;
+      };
+      const functionId = "many";
+      const ends = ["FAILED", "CANCELLED"] as const;
+      expect(await list({ functionId, status: ends })).toEqual([two.runId, one.runId]);
+      expect(await list({ functionId, status: ["FAILED"] })).toEqual([one.runId]);
+      expect(await list({ functionId, status: ["PENDING", "FAILED"], eventName: "a" })).toEqual([
+        three.runId,
+        one.runId,
+      ]);
+      expect(await list({ functionId: "none", status: ends })).toEqual([]);
+      const createdMs = (await bench.store.getRun(two.runId))?.head.createdMs ?? 0;
+      expect(await list({ functionId, createdAfterMs: createdMs + 3_600_000 })).toEqual([]);
+      expect(await list({ functionId, createdBeforeMs: createdMs - 3_600_000 })).toEqual([]);
+      const near = { createdAfterMs: createdMs - 60_000, createdBeforeMs: createdMs + 60_000 };
+      expect(await list({ functionId, ...near })).toEqual([three.runId, two.runId, one.runId]);
     });
 
     it("a run is shown with its jobs and log", async () => {

@@ -141,6 +141,21 @@ export function registryContract(bench: ContractBench): void {
       expect(await bench.store.intake([later])).toMatchObject([{ duplicate: false, eventId: later.event.id }]);
     });
 
+    it("an event's key counts as long as its sender wants", async () => {
+      const event = () => ({
+        event: { id: newId(), name: "e", idempotencyKey: "kept", keyKeptMs: 240 * HOUR_MS, tsMs: 1, payloadJson: "{}" },
+        runs: [],
+      });
+      const first = event();
+      expect(await bench.store.intake([first])).toMatchObject([{ duplicate: false }]);
+      await bench.store.skipTime(239 * HOUR_MS);
+      await bench.store.touchConnections("g", MINUTE_MS);
+      expect(await bench.store.intake([event()])).toMatchObject([{ duplicate: true, eventId: first.event.id }]);
+      await bench.store.skipTime(2 * HOUR_MS);
+      await bench.store.touchConnections("g", MINUTE_MS);
+      expect(await bench.store.intake([event()])).toMatchObject([{ duplicate: false }]);
+    });
+
     it("the depth of the queue says for how long its oldest due job has been due", async () => {
       await seedRun(bench.store, { run: { functionId: "kept-waiting" } });
       await bench.store.skipTime(90_000);
