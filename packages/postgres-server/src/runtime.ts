@@ -47,7 +47,7 @@ export function prepareRuntime(request: RuntimeRequest): Promise<Runtime> {
 }
 
 async function prepare({ identity, nativeDir, log }: RuntimeRequest): Promise<Runtime> {
-  const native = findNativeFolder(nativeDir);
+  const native = await findNativeFolder(nativeDir, log);
   const inPlace = await probe(native.dir, identity);
   if ("version" in inPlace) return inPlace;
   let failure = inPlace.failure;

@@ -16,7 +16,7 @@ describe.runIf(isRoot)("A server started by root", () => {
   beforeAll(async () => {
     programs = await mkdtemp(join(tmpdir(), "holdfast-test-"));
     await chmod(programs, 0o755);
-    await cp(findNativeFolder().dir, join(programs, "native"), { recursive: true, verbatimSymlinks: true });
+    await cp((await findNativeFolder()).dir, join(programs, "native"), { recursive: true, verbatimSymlinks: true });
   });
   afterAll(() => rm(programs, { recursive: true, force: true }));
 
@@ -79,7 +79,7 @@ describe.runIf(isRoot)("A server started by root", () => {
 
   test("programs that only root can reach run from a copy, which is repaired when files are missing", async () => {
     const checkout = await secretPlace();
-    await cp(findNativeFolder().dir, join(checkout, "native"), { recursive: true });
+    await cp((await findNativeFolder()).dir, join(checkout, "native"), { recursive: true });
     // Without the links that the package's install script makes.
     await rm(join(checkout, "native/lib/libpq.so.5"), { force: true });
     const temporary = await scratch(0o755);

@@ -57,7 +57,39 @@ export async function checkTypes(folder, entries) {
       results.push(await check(folder, next));
   });
   await Promise.all(lanes);
+  for (const trial of bareTrials) results.push(await checkBare(folder, trial));
   return results;
+}
+
+/** Projects without @types/node, and the resolution that knows no exports: what an app itself imports has to do there. */
+const bareTrials = [
+  { tsc: newer("typescript-7-0"), module: "esnext", resolution: "bundler" },
+  { tsc: newer("typescript-6-0"), module: "nodenext", resolution: "nodenext" },
+  { tsc: tool("typescript/bin/tsc"), module: "commonjs", resolution: "node10" },
+];
+
+const bare = ["holdfast", "holdfast/client", "holdfast/connect", "holdfast/isolate"]
+  .map((entry, index) => `import * as m${index} from "${entry}";\nvoid m${index};`)
+  .join("\n");
+
+/**
+ * @param {string} folder
+ * @param {{ tsc: string, module: string, resolution: string }} trial
+ */
+async function checkBare(folder, { tsc, module, resolution }) {
+  const compilerOptions = {
+    ...{ noEmit: true, strict: true, skipLibCheck: false, target: "es2022", types: [] },
+    ...{ module, moduleResolution: resolution },
+  };
+  writeFileSync(join(folder, "bare.ts"), `${bare}\n${usage}`);
+  writeFileSync(join(folder, "tsconfig.bare.json"), JSON.stringify({ compilerOptions, files: ["bare.ts"] }));
+  const args = [tsc, "--project", "tsconfig.bare.json"];
+  const { code, output } = await run(process.execPath, args, { cwd: folder, output: "collect", timeoutMs: 120_000 });
+  const { version } = JSON.parse(readFileSync(join(tsc, "../../package.json"), "utf8"));
+  return {
+    what: `types: TypeScript ${version}, ${resolution}, without @types/node`,
+    problem: code === 0 ? "" : `${output}(${code})`,
+  };
 }
 
 /**

@@ -15,6 +15,8 @@ export const published = {
   define: { define: "undefined" },
   noExternal: [/^@holdfast\/(core|protocol|store|engine|postgres-server)$/],
   dts: {
+    // `Symbol.asyncDispose` also where neither the target nor @types/node brings it.
+    banner: '/// <reference lib="esnext.disposable" />',
     compilerOptions: {
       // Found by path, private packages are sources like any other, and their types end up in the declarations; found in
       // node_modules they would stay imports that no user can resolve.

@@ -23,7 +23,7 @@ export interface ConnectOptions {
    * Signals that close the connection: the first one drains, the second one forces. Afterwards the process ends as by
    * the signal, unless the app listens to it too. Default SIGINT and SIGTERM; `[]` = none.
    */
-  readonly handleShutdownSignals?: readonly NodeJS.Signals[];
+  readonly handleShutdownSignals?: readonly `SIG${string}`[];
   /**
    * Aborted before the connection is ready, `connect()` rejects with `CONNECT_CLOSED` and leaves nothing behind; aborted
    * later, the connection closes as by `close()`.
