@@ -103,7 +103,7 @@ const rooms = [
     changes: ["connection"],
     writer: ["connection"],
     queue: ["connection", "run-loader"],
-    repair: ["connection"],
+    repair: ["connection", "writer", "rows"],
   }),
 ];
 

@@ -15,6 +15,7 @@ import {
 import { type CommandSpec, KEYS, RUN_A_GATEWAY, WORK_WITH_IT } from "./command-spec.ts";
 import { DOCTOR_OPTIONS } from "./doctor-options.ts";
 import { OPERATE_COMMANDS } from "./operate-commands.ts";
+import { REPAIR_COMMANDS } from "./repair-commands.ts";
 import { RETENTION_COMMANDS } from "./retention-commands.ts";
 
 const { databaseUrl, signingKey, signingKeyFallback, eventKey, keys } = GATEWAY_OPTIONS;
@@ -192,22 +193,7 @@ export const COMMANDS: readonly CommandSpec[] = [
       { doc: "A line of JSON for each fact", line: "holdfast-gateway tail --function shop-order --json | jq .kind" },
     ],
   },
-  {
-    name: "cancel",
-    group: WORK_WITH_IT,
-    summary: "cancel runs",
-    description:
-      "Cancels runs: steps under way are told so, no further step begins. A run that has ended stays as it is.",
-    args: [{ name: "<run...>", doc: "ids of runs" }],
-    rows: CLIENT_OPTIONS,
-    examples: [
-      { doc: "One", line: "holdfast-gateway cancel 01JZ6Q4WJ2M6W9S0V7K3N8T5YB" },
-      {
-        doc: "All that a function has running",
-        line: "holdfast-gateway runs --function shop-order --status running --json | jq -r '.runs[].id' | xargs holdfast-gateway cancel",
-      },
-    ],
-  },
+  ...REPAIR_COMMANDS,
   ...OPERATE_COMMANDS,
   ...RETENTION_COMMANDS,
   {

@@ -22,7 +22,13 @@ export async function runCommand(name: CommandName, context: CommandContext): Pr
     case "tail":
       return (await import("./tail.ts")).tailRuns(context);
     case "cancel":
-      return (await import("./runs.ts")).cancelRuns(context);
+      return (await import("./repair.ts")).cancelRuns(context);
+    case "rerun":
+      return (await import("./repair.ts")).rerunRuns(context);
+    case "delete":
+      return (await import("./repair.ts")).deleteRuns(context);
+    case "bulk":
+      return (await import("./bulk.ts")).showBulk(context);
     case "pause":
       return (await import("./pauses.ts")).pauseFunctions(context);
     case "resume":

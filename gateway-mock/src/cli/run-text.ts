@@ -32,6 +32,9 @@ interface ShownStep {
 export interface ShownRunDetail extends ShownRun {
   readonly maxAttempts: number | null;
   readonly steps: readonly ShownStep[];
+  readonly rerunOf?: string | null;
+  readonly forkedFrom?: { readonly runId: string; readonly step: string } | null;
+  readonly descendants?: readonly { readonly runId: string; readonly kind: string; readonly step: string | null }[];
   /** Why it has not ended; null when it has. */
   readonly waiting?: { readonly reason: string; readonly message: string } | null;
   readonly hold?: { readonly reason: string; readonly heldMs: number } | null;
@@ -65,6 +68,7 @@ export function runText(run: ShownRunDetail, columns: number): string {
     ["event", `${run.eventName} (${run.eventId})`],
     ["version", run.appVersion],
     ["environment", run.environment],
+    ...originLines(run),
     ["created", timeText(run.createdMs)],
     ["took", tookText(run)],
     ...(run.waiting ? [["why", run.waiting.message]] : []),
@@ -78,6 +82,15 @@ export function runText(run: ShownRunDetail, columns: number): string {
     run.log === undefined ? "" : `\n${logText(run.log, columns)}`,
   ];
   return parts.join("");
+}
+
+/** Where it comes from, and what was made of it. */
+function originLines({ rerunOf, forkedFrom, descendants = [] }: ShownRunDetail): string[][] {
+  return [
+    ...(rerunOf ? [["rerun of", rerunOf]] : []),
+    ...(forkedFrom ? [["forked from", `${forkedFrom.runId}, at "${forkedFrom.step}"`]] : []),
+    ...descendants.map(({ runId, kind, step }) => [kind, step === null ? runId : `${runId}, at "${step}"`]),
+  ];
 }
 
 function stepsText({ steps, maxAttempts }: ShownRunDetail, columns: number): string {

@@ -1,6 +1,6 @@
-/** `runs`, `run` and `cancel`: what a gateway says of runs. */
+/** `runs` and `run`: what a gateway says of runs. */
 import { awaitRuns, exitCodeOfRuns, getRun } from "./await-runs.ts";
-import { CLIENT_OPTIONS, RUN_OPTIONS, RUNS_OPTIONS } from "./client-options.ts";
+import { RUN_OPTIONS, RUNS_OPTIONS } from "./client-options.ts";
 import { type CommandContext, clientOf, readOptions } from "./context.ts";
 import { EXIT, type ExitCode } from "./exit-codes.ts";
 import { printJson } from "./output.ts";
@@ -47,23 +47,4 @@ export async function showRun(context: CommandContext): Promise<ExitCode> {
     else output.print(runText(run, output.isTerminal ? output.columns : 0));
   }
   return wait ? exitCodeOfRuns(runs) : EXIT.done;
-}
-
-export async function cancelRuns(context: CommandContext): Promise<ExitCode> {
-  const { json } = readOptions(CLIENT_OPTIONS, context);
-  const { output, args } = context;
-  const client = clientOf(context);
-  const results: { readonly id: string; readonly cancelled: boolean; readonly status: string }[] = [];
-  for (const id of args) {
-    const path = `/v1/runs/${encodeURIComponent(id)}/cancel`;
-    const { cancelled, run } = await client.post<{ cancelled: boolean; run: ShownRun }>(path);
-    results.push({ id, cancelled, status: run.status });
-  }
-  if (json) printJson(output, { runs: results });
-  else {
-    for (const { id, cancelled, status } of results) {
-      output.print(`${id}  ${cancelled ? "cancelled" : `was ${status.toLowerCase()} already`}\n`);
-    }
-  }
-  return results.every(({ status }) => status === "CANCELLED") ? EXIT.done : EXIT.otherwise;
 }

@@ -1,6 +1,5 @@
 /** `send`: sends an event and says what it started. An event that starts nothing is told so, with names that are close. */
-import { readFileSync } from "node:fs";
-import { HoldfastError, messageOf, sleep, systemClock, systemTimers } from "@holdfast/core";
+import { HoldfastError, sleep, systemClock, systemTimers } from "@holdfast/core";
 import { eventMatches } from "@holdfast/engine";
 import { isRecord } from "@holdfast/protocol";
 import { nearestName } from "../config/nearest-name.ts";
@@ -10,6 +9,7 @@ import { SEND_OPTIONS } from "./client-options.ts";
 import { type CommandContext, clientOf, readOptions } from "./context.ts";
 import { EXIT, type ExitCode } from "./exit-codes.ts";
 import type { GatewayClient } from "./gateway-client.ts";
+import { jsonArgument } from "./json-argument.ts";
 import { printJson } from "./output.ts";
 import { withProgress } from "./progress.ts";
 import { runText, type ShownRunDetail } from "./run-text.ts";
@@ -30,7 +30,7 @@ export async function sendEvent(context: CommandContext): Promise<ExitCode> {
   const atMs = options.at === undefined ? undefined : timeOf(options.at);
   const event = {
     name,
-    data: dataOf(options.data),
+    data: jsonArgument("--data", options.data),
     ...(options.id === undefined ? {} : { id: options.id }),
     ...(atMs === undefined ? {} : { ts: atMs }),
   };
@@ -116,23 +116,6 @@ async function listenersOf(client: GatewayClient): Promise<readonly string[]> {
 }
 
 /** @throws HoldfastError `GATEWAY_USAGE` */
-function dataOf(given: string): unknown {
-  const text = given === "-" || given.startsWith("@") ? fileText(given) : given;
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    throw usage(`--data is not JSON: ${messageOf(error)}. Quote it for the shell: --data '{"card":"4242"}'`);
-  }
-}
-
-function fileText(given: string): string {
-  try {
-    return readFileSync(given === "-" ? 0 : given.slice(1), "utf8");
-  } catch (error) {
-    throw usage(`--data ${given} cannot be read: ${messageOf(error)}`);
-  }
-}
-
 function timeOf(text: string): number {
   const ms = Date.parse(text);
   if (Number.isFinite(ms)) return ms;

@@ -30,6 +30,7 @@ import { WaitingRuns } from "./queue/waiting-runs.ts";
 import { WorkerReplies } from "./queue/worker-replies.ts";
 import { ControlCommands } from "./registry/control-commands.ts";
 import { Functions } from "./registry/functions.ts";
+import { BulkJobs } from "./repair/bulk-jobs.ts";
 import { Repairs } from "./repair/repairs.ts";
 import { RunCache } from "./run-cache.ts";
 import { RunEnds } from "./run-ends.ts";
@@ -78,6 +79,7 @@ export interface DispatcherParts {
   readonly orphans: Orphans;
   readonly repairs: Repairs;
   readonly ends: RunEnds;
+  readonly bulkJobs: BulkJobs;
 }
 
 /**
@@ -128,6 +130,8 @@ export function createDispatcherParts(options: DispatcherOptions, emit: Emit<Dis
   const scheduler = new Scheduler(options, parts);
   const replies = new WorkerReplies(options, parts);
   const waitingRuns = new WaitingRuns(options, parts);
+  const repairs = new Repairs(options, parts);
+  const bulkJobs = new BulkJobs(options, { ...parts, repairs }, emit);
   return {
     ...parts,
     functionCounts,
@@ -146,7 +150,8 @@ export function createDispatcherParts(options: DispatcherOptions, emit: Emit<Dis
     unserved: new UnservedQueues(options, parts),
     waitingRuns,
     orphans: new Orphans({ store, waitingRuns, log }),
-    repairs: new Repairs(options, { ...parts, starter }),
-    loop: new QueueLoop(options, { ...parts, waitNotifier: waitNotifier, earlierEvents, fetches, scheduler }),
+    repairs,
+    bulkJobs,
+    loop: new QueueLoop(options, { ...parts, waitNotifier: waitNotifier, earlierEvents, fetches, scheduler, bulkJobs }),
   };
 }

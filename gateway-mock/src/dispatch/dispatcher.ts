@@ -4,7 +4,7 @@
  * (docs/decisions/0051).
  */
 import { messageOf, unreachable } from "@holdfast/core";
-import type { Input, RunState } from "@holdfast/engine";
+import type { RunState } from "@holdfast/engine";
 import { type AppRecord, levelFor } from "@holdfast/store";
 import type { DispatcherEffect } from "./dispatcher-effects.ts";
 
@@ -24,6 +24,7 @@ import type { WaitingRuns } from "./queue/waiting-runs.ts";
 import type { ControlCommands } from "./registry/control-commands.ts";
 import type { Functions } from "./registry/functions.ts";
 import { RegistryPoller } from "./registry/registry-poller.ts";
+import type { BulkJobs } from "./repair/bulk-jobs.ts";
 import type { Repairs } from "./repair/repairs.ts";
 import type { WaitOutcome } from "./run-ends.ts";
 import type { ConnectedWorker, WorkerSession } from "./workers/connected-worker.ts";
@@ -145,6 +146,11 @@ export class Dispatcher {
     return this.#parts.repairs;
   }
 
+  /** What is done with many runs at once. */
+  get bulkJobs(): BulkJobs {
+    return this.#parts.bulkJobs;
+  }
+
   /**
    * Makes a run of one function, or finds the one that was made with the same id.
    * @throws HoldfastError `NOT_FOUND`, `OPTION_INVALID`, `EVENT_INVALID`, `STORE_FAILED`
@@ -156,20 +162,6 @@ export class Dispatcher {
   /** Ends a run, or what it has gone on as. `nothing`: it had ended already. */
   cancel(runId: string, reason: string): Promise<DecideOutcome> {
     return cancelChain({ store: this.#options.store, ...this.#parts }, runId, reason);
-  }
-
-  /** Makes a failed run try again what it could not undo. `nothing`: there is nothing of the kind. */
-  retryCompensations(runId: string): Promise<DecideOutcome> {
-    return this.#decide(runId, { type: "revive" });
-  }
-
-  async #decide(runId: string, input: Input): Promise<DecideOutcome> {
-    this.#parts.runs.retain(runId);
-    try {
-      return await this.#parts.updater.apply(runId, input, null);
-    } finally {
-      this.#parts.runs.release(runId);
-    }
   }
 
   /** Gives a signal to the step of this environment that waits for it; null when none does. */
@@ -239,8 +231,9 @@ export class Dispatcher {
     this.endWaits();
     await this.drain();
     this.#stopWaking?.();
-    const { waitNotifier, earlierEvents, fetches, scheduler } = this.#parts;
-    await Promise.all([waitNotifier.stop(), earlierEvents.stop(), fetches.stop(), scheduler.stop()]);
+    const { waitNotifier, earlierEvents, fetches, scheduler, bulkJobs } = this.#parts;
+    const ended = [waitNotifier, earlierEvents, fetches, scheduler, bulkJobs].map((part) => part.stop());
+    await Promise.all(ended);
     this.#parts.presence.stop();
     this.#parts.dispatches.stop();
     const left = [...this.#parts.dispatches.all()];

@@ -1,6 +1,7 @@
 /** Puts the HTTP API together: guard first, then the routes of the files beside it. */
 import { Hono } from "hono";
 import { endEndlessBodies } from "./bodies.ts";
+import { bulkApi } from "./bulk-api.ts";
 import type { DirectRoute } from "./direct-route.ts";
 import { addDirectRoutes, directRoutes } from "./direct-routes.ts";
 import { errorResponse, logFailure, notFound } from "./errors.ts";
@@ -45,6 +46,7 @@ export function httpApp(parts: HttpParts, routes: readonly DirectRoute[] = direc
   runStateApi(app, parts);
   repairApi(app, parts);
   retentionApi(app, parts);
+  bulkApi(app, parts);
   signalsApi(app, parts);
   workersApi(app, parts);
   functionsApi(app, parts);

@@ -5,7 +5,6 @@ import { WIRE_LIMITS } from "@holdfast/protocol";
 import type { RunDetail } from "@holdfast/store";
 import type { Context, Hono } from "hono";
 import Type, { type TSchema } from "typebox";
-import type { WantedVersion } from "../dispatch/index.ts";
 
 import { limitBody } from "./bodies.ts";
 import { bodyOf } from "./body-fields.ts";
@@ -15,6 +14,7 @@ import { RunSchema } from "./openapi/schemas.ts";
 import type { HttpParts } from "./parts.ts";
 import { runOr404 } from "./run-or-404.ts";
 import { runView } from "./run-view.ts";
+import { versionOf } from "./wanted-version.ts";
 
 const MAX_BODY_BYTES = 64 * 1024;
 
@@ -120,11 +120,4 @@ export function repairApi(app: Hono, { store, dispatcher }: HttpParts): void {
     await dispatcher.repairs.resume(id, versionOf(body));
     return answerMade(c, id);
   });
-}
-
-function versionOf({ appVersion }: Readonly<Record<string, unknown>>): WantedVersion {
-  if (appVersion === undefined || appVersion === "newest") return { type: "newest" };
-  if (appVersion === "same") return { type: "same" };
-  if (typeof appVersion === "string") return { type: "named", version: appVersion };
-  throw new HoldfastError("BODY_INVALID", '`appVersion` must be "newest", "same" or a version of the app.');
 }

@@ -114,7 +114,7 @@ export function runsApi(app: Hono, parts: HttpParts): void {
   app.post("/v1/runs/:id/compensations/retry", RETRY, async (c) => {
     const id = c.req.param("id");
     await runHere(c, id);
-    const outcome = await dispatcher.retryCompensations(id);
+    const outcome = await dispatcher.repairs.retryCompensations(id);
     const detail = await runHere(c, id);
     return answerJson(c, { retried: outcome === "won", run: runView(detail.head) });
   });

@@ -12,6 +12,17 @@ export { StoreOnTables, type TableAccess } from "./memory/store-on-tables.ts";
 export { Tables } from "./memory/tables.ts";
 export { openRuns, placesTaken } from "./memory/waiting-reads.ts";
 export {
+  BULK_ACTIONS,
+  type BulkAction,
+  type BulkFilter,
+  type BulkJob,
+  type BulkPage,
+  type BulkProgress,
+  type BulkStatus,
+  type NewBulkJob,
+  type StoreBulk,
+} from "./port/bulk.ts";
+export {
   type ChangeFact,
   type ChangePage,
   type ChangeRequest,

@@ -30,6 +30,11 @@ const TIMER = "";
 /** What is put off at the same time is asked for together. */
 const RECALL_REST_MS = 20;
 
+/** What is done with many runs; `../repair/bulk-jobs.ts` does it, above this room. */
+export interface BulkWork {
+  startJob(bulkId: string, fence: Fence): void;
+}
+
 export interface QueueLoopParts {
   readonly runs: RunCache;
   readonly workers: Workers;
@@ -39,6 +44,7 @@ export interface QueueLoopParts {
   readonly time: DatabaseTime;
   readonly waitNotifier: WaitNotifier;
   readonly earlierEvents: EarlierEvents;
+  readonly bulkJobs: BulkWork;
   readonly fetches: Fetches;
   readonly functions: Functions;
   readonly scheduler: Scheduler;
@@ -167,6 +173,7 @@ export class QueueLoop {
     if (this.#parts.scheduler.startJob(job)) return;
     if (job.kind === "event" || job.kind === "child")
       return waitNotifier.startJob({ kind: job.kind, key: job.key }, fence);
+    if (job.kind === "bulk") return this.#parts.bulkJobs.startJob(job.key, fence);
     if (job.kind === "earlier") return this.#parts.earlierEvents.startJob(job.key, fence);
     if (!job.run) return;
     runs.retain(job.runId);

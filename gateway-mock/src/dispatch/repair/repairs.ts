@@ -6,7 +6,7 @@ import { HoldfastError, sleep, type UlidFactory, unreachable } from "@holdfast/c
 import { forkOf, isEnded, type RunMeta, readRunCreated, resumePlan, stepKeyIn, stepNamesIn } from "@holdfast/engine";
 import { type DeleteOutcome, type LogRow, plainName, type RunStatus, type StoredRun } from "@holdfast/store";
 import type { DispatcherOptions } from "../ports.ts";
-import type { RunUpdater } from "../queue/run-updater.ts";
+import type { DecideOutcome, RunUpdater } from "../queue/run-updater.ts";
 import type { KnownFunction } from "../registry/functions.ts";
 import type { RunCache } from "../run-cache.ts";
 import { type StartAgainParts, startAgain } from "./start-again.ts";
@@ -89,12 +89,35 @@ export class Repairs {
    * @throws HoldfastError `NOT_FOUND`, `RUN_NOT_RESUMABLE`, `RUN_UNDONE`, `FUNCTION_UNKNOWN`, `BODY_INVALID`, `STORE_FAILED`
    */
   async resume(runId: string, version: WantedVersion = NEWEST): Promise<void> {
+    await this.#resume(runId, version, Number.POSITIVE_INFINITY);
+  }
+
+  /** As `resume`; false: it has ended later than that, or has not ended, and is left alone. */
+  resumeEndedBefore(runId: string, endedMs: number, version: WantedVersion): Promise<boolean> {
+    return this.#resume(runId, version, endedMs);
+  }
+
+  /** Makes a failed run try again what it could not undo. `nothing`: there is nothing of the kind. */
+  async retryCompensations(runId: string): Promise<DecideOutcome> {
     const { runs, updater } = this.#parts;
+    runs.retain(runId);
+    try {
+      return await updater.apply(runId, { type: "revive" }, null);
+    } finally {
+      runs.release(runId);
+    }
+  }
+
+  async #resume(runId: string, version: WantedVersion, latestMs: number): Promise<boolean> {
+    const { runs, updater } = this.#parts;
+    const isLate = (endedMs: number | null): boolean =>
+      latestMs !== Number.POSITIVE_INFINITY && (endedMs === null || endedMs > latestMs);
     runs.retain(runId);
     try {
       for (let tries = 0; tries < TRIES; tries += 1) {
         const stored = await this.#read(runId);
         const { head, log } = stored;
+        if (isLate(head.endedMs)) return false;
         if (head.status !== "FAILED" && head.status !== "CANCELLED") throw notResumable(head.id, head.status);
         const plan = resumePlan(log);
         if (!plan.ok) throw undone(runId, plan.step, "What the run did later rests on it");
@@ -106,7 +129,7 @@ export class Repairs {
         // What this gateway has of it may be older than what was read.
         runs.forget(runId);
         const input = { type: "resume", headVersion: head.version, dropped, appVersion, options } as const;
-        if ((await updater.apply(runId, input, null)) === "won") return;
+        if ((await updater.apply(runId, input, null)) === "won") return true;
       }
     } finally {
       runs.release(runId);

@@ -1,7 +1,9 @@
 /** The part of the store over tables that people read from, and that deletes what they no longer want. */
+import type { StoreBulk } from "../port/bulk.ts";
 import type { StoreReads } from "../port/reads.ts";
 import type { StoreRepairs } from "../port/repair.ts";
 import type { WaitingReads } from "../port/waiting.ts";
+import { bulkPage, createBulkJob, listBulkJobs, saveBulkProgress, stopBulkJob } from "./bulk.ts";
 import { deleteRuns, descendantsOf } from "./repairs.ts";
 import { previewPrune, tableSizes } from "./retention.ts";
 import type { Tables } from "./tables.ts";
@@ -13,7 +15,7 @@ export interface StatementAccess {
   call<T>(apply: () => T): Promise<T>;
 }
 
-type Reads = StoreReads & WaitingReads & StoreRepairs;
+type Reads = StoreReads & WaitingReads & StoreRepairs & StoreBulk;
 
 export class ReadsOnTables implements Reads {
   readonly #tables: Tables;
@@ -69,6 +71,30 @@ export class ReadsOnTables implements Reads {
 
   ping(): Promise<void> {
     return this.#access.call(() => {});
+  }
+
+  createBulkJob(...[bulk, job]: Parameters<Reads["createBulkJob"]>): Promise<void> {
+    return this.#access.call(() => createBulkJob(this.#tables, bulk, job));
+  }
+
+  loadBulkJob(id: string): ReturnType<Reads["loadBulkJob"]> {
+    return this.#access.call(() => this.#tables.bulkJobs.get(id) ?? null);
+  }
+
+  listBulkJobs(environment: string, limit: number): ReturnType<Reads["listBulkJobs"]> {
+    return this.#access.call(() => listBulkJobs(this.#tables, environment, limit));
+  }
+
+  saveBulkProgress(...[id, fence, progress, isOver]: Parameters<Reads["saveBulkProgress"]>): Promise<boolean> {
+    return this.#access.call(() => saveBulkProgress(this.#tables, id, fence, { progress, isOver }));
+  }
+
+  stopBulkJob(id: string): Promise<boolean> {
+    return this.#access.call(() => stopBulkJob(this.#tables, id));
+  }
+
+  bulkPage(...[filter, beforeId, limit]: Parameters<Reads["bulkPage"]>): ReturnType<Reads["bulkPage"]> {
+    return this.#access.call(() => bulkPage(this.#tables, filter, beforeId, limit));
   }
 
   deleteRuns(runIds: readonly string[]): ReturnType<Reads["deleteRuns"]> {

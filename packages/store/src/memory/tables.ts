@@ -2,7 +2,7 @@
  * All tables, and the transactions on them. What a batch may write is decided in `../rules`, as on Postgres; here is
  * what the SQL does there.
  */
-
+import type { BulkJob } from "../port/bulk.ts";
 import type { RunDetail, RunEnd } from "../port/reads.ts";
 import type { RunOrigin } from "../port/repair.ts";
 import type { RunHead, StoredRun } from "../port/work.ts";
@@ -56,6 +56,7 @@ export class Tables {
   readonly registry: Registry;
   /** By run: the one that it was made of. */
   readonly origins = new Map<string, RunOrigin>();
+  readonly bulkJobs = new Map<string, BulkJob>();
   readonly #clock: TableClock;
   #momentMs: number | null = null;
 

@@ -1,3 +1,4 @@
+import type { StoreBulk } from "./bulk.ts";
 import type { StoreChanges } from "./changes.ts";
 import type { ControlWrites } from "./controls.ts";
 import type {
@@ -54,7 +55,7 @@ import type {
  * half done: a rejected write changed nothing, or (only after `retryForMs` without a database) its fate is unknown,
  * which the message says.
  */
-export interface Store extends StoreReads, StoreChanges, WaitingReads, ControlWrites, StoreRepairs {
+export interface Store extends StoreReads, StoreChanges, WaitingReads, ControlWrites, StoreRepairs, StoreBulk {
   /**
    * Brings the schema up to date. Safe when several gateways start at once; does nothing when there is nothing to do.
    * @throws HoldfastError `DATABASE_UNREACHABLE`, `DATABASE_TOO_OLD` (before Postgres 14), `DATABASE_SCHEMA_NEWER`

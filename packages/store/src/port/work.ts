@@ -144,7 +144,9 @@ export type JobKind =
   /** Of no run: a window is over; a schedule's tick; a run is to be cancelled for another one. */
   | "window"
   | "cron"
-  | "cancel";
+  | "cancel"
+  /** Of no run: a bulk job goes on. */
+  | "bulk";
 
 export interface NewJob {
   readonly id: string;

@@ -1,5 +1,6 @@
 import { afterAll, describe, expect } from "vitest";
 import { checkInvariants } from "../../src/index.ts";
+import { bulkContract } from "./bulk.ts";
 import { changesContract } from "./changes.ts";
 import { claimsContract } from "./claims.ts";
 import { commitContract } from "./commit.ts";
@@ -28,6 +29,7 @@ interface Part {
 
 const PARTS: Readonly<Record<string, Part>> = {
   changes: { test: changesContract },
+  "bulk jobs": { test: bulkContract },
   claims: { test: claimsContract },
   commit: { test: commitContract },
   controls: { test: controlsContract },

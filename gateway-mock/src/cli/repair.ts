@@ -1,0 +1,94 @@
+/** `cancel`, `rerun`, `delete`: of runs that are named, or of all that fit a filter (`bulk.ts`). */
+import type { ResolvedTable } from "../config/option-kinds.ts";
+import { usage } from "../config/settings.ts";
+import { runBulk } from "./bulk.ts";
+import { type CommandContext, clientOf, readOptions } from "./context.ts";
+import { EXIT, type ExitCode } from "./exit-codes.ts";
+import { jsonArgument } from "./json-argument.ts";
+import { printJson } from "./output.ts";
+import { CANCEL_OPTIONS, DELETE_OPTIONS, type FILTER_OPTIONS, RERUN_OPTIONS } from "./repair-options.ts";
+import type { ShownRun } from "./run-text.ts";
+import { visible } from "./table.ts";
+
+const pathOf = (id: string, verb = ""): string => `/v1/runs/${encodeURIComponent(id)}${verb}`;
+
+type Filter = ResolvedTable<typeof FILTER_OPTIONS>;
+
+/** Null: runs are named. */
+function filterOf({ args }: CommandContext, options: Filter): Record<string, unknown> | null {
+  const { function: functionId, status, event: eventName, after, before, all } = options;
+  const given = {
+    ...(functionId === undefined ? {} : { functionId }),
+    ...(status === undefined ? {} : { status: status.split(",").map((one) => one.trim().toUpperCase()) }),
+    ...(eventName === undefined ? {} : { eventName }),
+    ...(after === undefined ? {} : { after }),
+    ...(before === undefined ? {} : { before }),
+    ...(all ? { all: true } : {}),
+  };
+  const isFiltered = Object.keys(given).length > 0;
+  if (args.length > 0 && isFiltered) throw usage("Name runs, or give a filter, not both.");
+  if (args.length > 0) return null;
+  if (isFiltered) return given;
+  throw usage("Name runs by their ids, or say which with --function, --status, --event, --after, --before or --all.");
+}
+
+export async function cancelRuns(context: CommandContext): Promise<ExitCode> {
+  const options = readOptions(CANCEL_OPTIONS, context);
+  const filter = filterOf(context, options);
+  if (filter) return runBulk(context, options, { action: "cancel", filter });
+  const { output, args } = context;
+  const client = clientOf(context);
+  const results: { readonly id: string; readonly cancelled: boolean; readonly status: string }[] = [];
+  for (const id of args) {
+    const { cancelled, run } = await client.post<{ cancelled: boolean; run: ShownRun }>(pathOf(id, "/cancel"));
+    results.push({ id, cancelled, status: run.status });
+  }
+  if (options.json) printJson(output, { runs: results });
+  else {
+    for (const { id, cancelled, status } of results) {
+      output.print(`${id}  ${cancelled ? "cancelled" : `was ${status.toLowerCase()} already`}\n`);
+    }
+  }
+  return results.every(({ status }) => status === "CANCELLED") ? EXIT.done : EXIT.otherwise;
+}
+
+export async function rerunRuns(context: CommandContext): Promise<ExitCode> {
+  const options = readOptions(RERUN_OPTIONS, context);
+  const { from, result, appVersion } = options;
+  if (result !== undefined && from === undefined)
+    throw usage("--result belongs to --from: it is what that step gives.");
+  const version = appVersion === undefined ? {} : { appVersion };
+  const filter = filterOf(context, options);
+  if (filter) {
+    if (from !== undefined) throw usage("--from is for runs that are named, not for a filter.");
+    return runBulk(context, options, { action: "rerun", filter, ...version });
+  }
+  const { output, args } = context;
+  const client = clientOf(context);
+  const edited = result === undefined ? {} : { result: jsonArgument("--result", result) };
+  const results: { readonly id: string; readonly runId: string }[] = [];
+  for (const id of args) {
+    const { runId } =
+      from === undefined
+        ? await client.post<{ runId: string }>(pathOf(id, "/rerun"), version)
+        : await client.post<{ runId: string }>(pathOf(id, "/fork"), { step: from, ...edited, ...version });
+    results.push({ id, runId });
+  }
+  if (options.json) printJson(output, { runs: results });
+  else for (const { id, runId } of results) output.print(`${visible(id)}  new run ${visible(runId)}\n`);
+  return EXIT.done;
+}
+
+export async function deleteRuns(context: CommandContext): Promise<ExitCode> {
+  const options = readOptions(DELETE_OPTIONS, context);
+  const filter = filterOf(context, options);
+  if (filter) return runBulk(context, options, { action: "delete", filter });
+  const { output, args } = context;
+  const client = clientOf(context);
+  for (const id of args) {
+    await client.delete(`${pathOf(id)}${options.cancel ? "?cancel=1" : ""}`);
+    if (!options.json) output.print(`${visible(id)}  deleted\n`);
+  }
+  if (options.json) printJson(output, { deleted: args });
+  return EXIT.done;
+}

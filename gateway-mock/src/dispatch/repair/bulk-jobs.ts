@@ -1,0 +1,266 @@
+/**
+ * Carries bulk jobs out: page by page of runs, a few at a time, at whichever gateway has the job's lease
+ * (docs/decisions/0093).
+ */
+import { createUlidFactory, HoldfastError, messageOf, sleep, type UlidFactory, ulidFromSeed } from "@holdfast/core";
+import { NEWER_QUEUE, sha256 } from "@holdfast/engine";
+import {
+  type BulkAction,
+  type BulkFilter,
+  type BulkJob,
+  type BulkProgress,
+  type Fence,
+  isRefusedForData,
+  levelFor,
+} from "@holdfast/store";
+import type { AfterRequest, Emit } from "../dispatcher-effects.ts";
+import type { DispatcherOptions } from "../ports.ts";
+import type { RunUpdater } from "../queue/run-updater.ts";
+import type { RunCache } from "../run-cache.ts";
+import type { Repairs, WantedVersion } from "./repairs.ts";
+
+export interface BulkRequest {
+  readonly action: BulkAction;
+  readonly filter: BulkFilter;
+  readonly version: WantedVersion;
+}
+
+/** How many runs fit, and the first of them. */
+export interface BulkPreview {
+  /** At least so many, where there are more. */
+  readonly count: number;
+  /** Not all were counted. */
+  readonly isMore: boolean;
+  readonly runIds: readonly string[];
+}
+
+export interface BulkJobsParts {
+  readonly repairs: Repairs;
+  readonly runs: RunCache;
+  readonly updater: RunUpdater;
+}
+
+export const BULK_LEASE_MS = 20_000;
+const JOBS_AT_ONCE = 2;
+/** Runs that are looked at in one statement, and whose logs may be read at the same time. */
+const PAGE = 500;
+const CHUNK = 20;
+const RUNS_AT_ONCE = 4;
+/** Of its time a job works at most half, and rests at least so long between two chunks. */
+const LEAST_REST_MS = 5;
+const AFTER_FAILURE_MS = 1_000;
+const MAX_ERRORS = 10;
+const COUNTED_PAGES = 200;
+const SHOWN_RUNS = 20;
+
+/**
+ * BULK-1. A job looks at runs that were made before it, each once, the newest first; runs that it makes are newer.
+ * BULK-2. How far it is is written under the lease of its job in the queue: who has lost that writes nothing.
+ * BULK-3. A chunk that is done again, since its end was not written, does nothing twice: a rerun has an id that follows
+ *     from job and run; a run is resumed only if it ended before the job was made.
+ * BULK-4. What cannot be done to one run is counted, and the job goes on.
+ */
+export class BulkJobs {
+  readonly #options: DispatcherOptions;
+  readonly #parts: BulkJobsParts;
+  readonly #emit: Emit<AfterRequest>;
+  readonly #newId: UlidFactory;
+  readonly #busy = new Set<Promise<void>>();
+  readonly #stopping = new AbortController();
+
+  constructor(options: DispatcherOptions, parts: BulkJobsParts, emit: Emit<AfterRequest>) {
+    this.#options = options;
+    this.#parts = parts;
+    this.#emit = emit;
+    this.#newId = createUlidFactory(options.clock, options.random);
+  }
+
+  /** Counts what a job would look at; no more than some hundred thousand runs are read for that. */
+  async preview(filter: BulkFilter, beforeId = this.#newId()): Promise<BulkPreview> {
+    const runIds: string[] = [];
+    let count = 0;
+    let before: string | null = beforeId;
+    for (let pages = 0; before !== null && pages < COUNTED_PAGES; pages += 1) {
+      const page = await this.#options.store.bulkPage(filter, before, PAGE * 2);
+      count += page.runIds.length;
+      runIds.push(...page.runIds.slice(0, SHOWN_RUNS - runIds.length));
+      before = page.nextBeforeId;
+    }
+    return { count, isMore: before !== null, runIds };
+  }
+
+  /** Stores a job; it begins at once, here or at another gateway. */
+  async create({ action, filter: wanted, version }: BulkRequest): Promise<BulkJob> {
+    const { store } = this.#options;
+    // Ids of runs that are made from now on are not before the first one of this millisecond.
+    const nowMs = await store.nowMs();
+    const id = bulkIdOf(ulidFromSeed(Math.round(nowMs), sha256(this.#newId()).subarray(0, 10), 0));
+    // Clocks of gateways that give ids may be behind.
+    const filter = { ...wanted, createdBeforeMs: Math.min(nowMs + 1, wanted.createdBeforeMs ?? nowMs + 1) };
+    const { count, isMore } = await this.preview(filter, id);
+    const appVersion = version.type === "named" ? `=${version.version}` : version.type === "same" ? "same" : "";
+    await store.createBulkJob(
+      { id, action, filter, appVersion, total: isMore ? null : count },
+      { id, runId: "", kind: "bulk", key: id, functionId: NEWER_QUEUE, attempt: 0, iteration: 0 },
+    );
+    this.#emit({ do: "JOBS_DUE" });
+    store.notify({ type: "JOBS_DUE", functionIds: [NEWER_QUEUE] });
+    const made = await store.loadBulkJob(id);
+    if (!made) throw new HoldfastError("STORE_FAILED", `Bulk job ${id} was stored, and is not there.`);
+    return made;
+  }
+
+  /** Works on a job that is leased to this gateway. */
+  startJob(bulkId: string, fence: Fence): void {
+    const hasRoom = this.#busy.size < JOBS_AT_ONCE;
+    const begun = hasRoom ? this.#carryOut(bulkId, fence) : this.#putOff(fence);
+    const work = begun.finally(() => this.#busy.delete(work));
+    this.#busy.add(work);
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await Promise.all(this.#busy);
+  }
+
+  /** Another gateway may have room. */
+  async #putOff(fence: Fence): Promise<void> {
+    // Where that fails its lease expires.
+    await this.#options.store.postponeJob(fence, AFTER_FAILURE_MS).catch(() => {});
+  }
+
+  async #carryOut(bulkId: string, fence: Fence): Promise<void> {
+    const { store, log, settings } = this.#options;
+    try {
+      const bulk = await store.loadBulkJob(bulkId);
+      const isOver = bulk?.status !== "RUNNING" || (await this.#goOn(bulk, fence));
+      if (isOver) await store.finishJob(fence);
+      else await store.releaseLeases([{ ...fence, lost: false, heldBy: settings.gatewayId }]);
+    } catch (error) {
+      log(levelFor(error, "warn"), `Bulk job ${bulkId} is tried again: ${messageOf(error)}`);
+      await this.#putOff(fence);
+    }
+  }
+
+  /** True: it is over. False: another gateway is to go on. */
+  async #goOn(bulk: BulkJob, fence: Fence): Promise<boolean> {
+    const { store } = this.#options;
+    let progress: BulkProgress = bulk;
+    let before: string | null = bulk.beforeId;
+    while (before !== null) {
+      const page = await store.bulkPage(bulk.filter, before, PAGE);
+      for (let at = 0; at < page.runIds.length; at += CHUNK) {
+        if (!(await this.#mayGoOn(fence))) return false;
+        const startedMs = this.#options.clock.monotonicMs();
+        progress = await this.#doChunk(bulk, progress, page.runIds.slice(at, at + CHUNK));
+        if (!(await store.saveBulkProgress(bulk.id, fence, progress, false))) return this.#isStopped(bulk.id);
+        await this.#rest(this.#options.clock.monotonicMs() - startedMs);
+      }
+      before = page.nextBeforeId;
+      progress = { ...progress, beforeId: before ?? progress.beforeId };
+      if (!(await this.#mayGoOn(fence))) return false;
+      if (!(await store.saveBulkProgress(bulk.id, fence, progress, before === null))) return this.#isStopped(bulk.id);
+    }
+    return true;
+  }
+
+  /** Nothing was written: it was stopped, or another gateway has it. */
+  async #isStopped(bulkId: string): Promise<boolean> {
+    return (await this.#options.store.loadBulkJob(bulkId))?.status !== "RUNNING";
+  }
+
+  async #mayGoOn(fence: Fence): Promise<boolean> {
+    if (this.#stopping.signal.aborted) return false;
+    const { store, settings } = this.#options;
+    const extension = { ...fence, gatewayId: settings.gatewayId, leaseMs: BULK_LEASE_MS };
+    const [isHeld = false] = await store.extendLeases([extension]);
+    return isHeld;
+  }
+
+  async #rest(workedMs: number): Promise<void> {
+    await sleep(this.#options.timers, Math.max(LEAST_REST_MS, workedMs), this.#stopping.signal);
+  }
+
+  async #doChunk(bulk: BulkJob, before: BulkProgress, runIds: readonly string[]): Promise<BulkProgress> {
+    const counts = { done: before.done, skipped: before.skipped, failed: before.failed };
+    const errors = [...before.errors];
+    for (let at = 0; at < runIds.length; at += RUNS_AT_ONCE) {
+      const some = runIds.slice(at, at + RUNS_AT_ONCE);
+      const outcomes = await Promise.all(some.map((runId) => this.#outcomeOf(bulk, runId)));
+      for (const outcome of outcomes) {
+        counts[outcome.is] += 1;
+        if (outcome.is === "failed" && errors.length < MAX_ERRORS) errors.push(outcome.message);
+      }
+    }
+    return { ...counts, errors, beforeId: runIds.at(-1) ?? before.beforeId };
+  }
+
+  async #outcomeOf(bulk: BulkJob, runId: string): Promise<Outcome> {
+    try {
+      return { is: await this.#act(bulk, runId) };
+    } catch (error) {
+      const code = HoldfastError.is(error) ? error.code : "INTERNAL";
+      // The database, not the run: the job goes on when it is back.
+      if (code === "STORE_FAILED" && !isRefusedForData(error)) throw error;
+      if (code === "NOT_FOUND" || code === "RUN_SKIPPED") return { is: "skipped" };
+      return { is: "failed", message: `${runId}: ${messageOf(error)}` };
+    }
+  }
+
+  async #act(bulk: BulkJob, runId: string): Promise<"done" | "skipped"> {
+    const { repairs } = this.#parts;
+    switch (bulk.action) {
+      case "cancel":
+        return this.#cancel(bulk, runId);
+      case "rerun":
+        return this.#rerun(bulk, runId);
+      case "resume":
+        return (await repairs.resumeEndedBefore(runId, bulk.createdMs, versionOf(bulk))) ? "done" : "skipped";
+      case "delete":
+        await repairs.delete(runId, { cancels: false });
+        return "done";
+    }
+  }
+
+  async #cancel({ id }: BulkJob, runId: string): Promise<"done" | "skipped"> {
+    const { runs, updater } = this.#parts;
+    runs.retain(runId);
+    try {
+      const reason = `The run was cancelled with others, by bulk job ${id}.`;
+      const outcome = await updater.apply(runId, { type: "cancel", reason }, null);
+      return outcome === "won" ? "done" : "skipped";
+    } finally {
+      runs.release(runId);
+    }
+  }
+
+  /** Its new run may have been made before the last gateway that was at it could say so. */
+  async #rerun(bulk: BulkJob, runId: string): Promise<"done"> {
+    const { store } = this.#options;
+    const newRunId = rerunIdOf(bulk.id, runId);
+    const isMade = async (): Promise<boolean> => (await store.getRun(newRunId)) !== null;
+    if (await isMade()) return "done";
+    try {
+      await this.#parts.repairs.rerun(runId, { version: versionOf(bulk), newRunId });
+    } catch (error) {
+      if (!isRefusedForData(error) || !(await isMade())) throw error;
+    }
+    return "done";
+  }
+}
+
+type Outcome = { readonly is: "done" | "skipped" } | { readonly is: "failed"; readonly message: string };
+
+/** The first character after the time says which comes first: the job, then the runs that it makes. */
+const bulkIdOf = (id: string): string => `${id.slice(0, 10)}0${id.slice(11)}`;
+
+/** The same however often it is asked for; of the job's time, so it comes after all runs that the job looks at. */
+export function rerunIdOf(bulkId: string, runId: string): string {
+  const entropy = Uint8Array.from(sha256(`${bulkId}\n${runId}`).subarray(0, 10));
+  return `${bulkId.slice(0, 10)}Z${ulidFromSeed(0, entropy, 0).slice(11)}`;
+}
+
+function versionOf({ appVersion }: BulkJob): WantedVersion {
+  if (appVersion === "") return { type: "newest" };
+  return appVersion === "same" ? { type: "same" } : { type: "named", version: appVersion.slice(1) };
+}

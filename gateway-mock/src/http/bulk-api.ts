@@ -1,0 +1,157 @@
+/** Routes that do something with many runs: dry runs, jobs, their progress, and how they are stopped. */
+import { HoldfastError } from "@holdfast/core";
+import { isRecord } from "@holdfast/protocol";
+import {
+  BULK_ACTIONS,
+  type BulkAction,
+  type BulkFilter,
+  type BulkJob,
+  qualify,
+  RUN_STATUSES,
+  type RunStatus,
+} from "@holdfast/store";
+import type { Context, Hono } from "hono";
+import Type from "typebox";
+
+import { limitBody } from "./bodies.ts";
+import { bodyOf } from "./body-fields.ts";
+import { BulkFilterSchema, BulkPreviewSchema, BulkSchema, bulkView } from "./bulk-view.ts";
+import { notFound } from "./errors.ts";
+import { describe } from "./openapi/describe-route.ts";
+import type { HttpParts } from "./parts.ts";
+import { versionOf } from "./wanted-version.ts";
+
+const MAX_BODY_BYTES = 64 * 1024;
+const LISTED = 50;
+
+const LIVING = ["PENDING", "RUNNING", "WAITING"] as const;
+const ENDED = ["COMPLETED", "FAILED", "CANCELLED"] as const;
+/** Runs of which status each action takes, unless told otherwise, and which it can take. */
+const STATUSES = {
+  cancel: { unless: LIVING, may: LIVING },
+  rerun: { unless: ["FAILED"], may: ENDED },
+  resume: { unless: ["FAILED"], may: ["FAILED", "CANCELLED"] },
+  delete: { unless: ENDED, may: ENDED },
+} as const satisfies Record<BulkAction, Record<"unless" | "may", readonly RunStatus[]>>;
+
+const CREATE = describe({
+  operationId: "createBulkJob",
+  summary: "Cancels, reruns, resumes or deletes all runs that fit, as a job; or says how many fit.",
+  tag: "runs",
+  body: {
+    contentType: "application/json",
+    schema: Type.Object({
+      action: Type.Enum([...BULK_ACTIONS]),
+      filter: BulkFilterSchema,
+      appVersion: Type.Optional(Type.String({ description: "Of reruns and resumed runs." })),
+      dryRun: Type.Optional(Type.Boolean({ description: "Only says how many runs fit." })),
+    }),
+  },
+  answers: { 200: Type.Union([BulkSchema, BulkPreviewSchema]) },
+});
+const LIST = describe({
+  operationId: "listBulkJobs",
+  summary: "Lists the newest bulk jobs.",
+  tag: "runs",
+  answers: { 200: Type.Object({ jobs: Type.Array(BulkSchema) }) },
+});
+const params = { id: "The job's id." };
+const failures = { 404: "There is no such job." };
+const GET = describe({
+  operationId: "getBulkJob",
+  summary: "Shows how far a bulk job is.",
+  tag: "runs",
+  params,
+  answers: { 200: BulkSchema },
+  failures,
+});
+const STOP = describe({
+  operationId: "stopBulkJob",
+  summary: "Stops a bulk job; what it has done stays.",
+  tag: "runs",
+  params,
+  answers: {
+    200: Type.Object({ stopped: Type.Boolean({ description: "False: it was over already." }), job: BulkSchema }),
+  },
+  failures,
+});
+
+export function bulkApi(app: Hono, { store, dispatcher }: HttpParts): void {
+  const jobHere = async (c: Context, id: string): Promise<BulkJob> => {
+    const job = await store.loadBulkJob(id);
+    if (job?.filter.environment !== c.get("environment")) throw notFound(`There is no bulk job ${id}.`);
+    return job;
+  };
+
+  app.post("/v1/bulk", CREATE, limitBody(MAX_BODY_BYTES), async (c) => {
+    const { action, filter: given, dryRun, ...rest } = await bodyOf(c, ["action", "filter", "appVersion", "dryRun"]);
+    if (!isAction(action)) throw invalid(`\`action\` must be one of ${BULK_ACTIONS.join(", ")}.`);
+    const filter = readFilter(c.get("environment"), action, given);
+    const version = versionOf(rest);
+    if (dryRun === true) return c.json({ dryRun: true, ...(await dispatcher.bulkJobs.preview(filter)) });
+    return c.json(bulkView(await dispatcher.bulkJobs.create({ action, filter, version })));
+  });
+
+  app.get("/v1/bulk", LIST, async (c) => {
+    const jobs = await store.listBulkJobs(c.get("environment"), LISTED);
+    return c.json({ jobs: jobs.map(bulkView) });
+  });
+
+  app.get("/v1/bulk/:id", GET, async (c) => c.json(bulkView(await jobHere(c, c.req.param("id")))));
+
+  app.post("/v1/bulk/:id/stop", STOP, async (c) => {
+    const id = c.req.param("id");
+    await jobHere(c, id);
+    const stopped = await store.stopBulkJob(id);
+    return c.json({ stopped, job: bulkView(await jobHere(c, id)) });
+  });
+}
+
+const isAction = (value: unknown): value is BulkAction => (BULK_ACTIONS as readonly unknown[]).includes(value);
+const invalid = (message: string): HoldfastError => new HoldfastError("BODY_INVALID", message);
+const FIELDS = ["status", "functionId", "eventName", "after", "before", "all"];
+
+function readFilter(environment: string, action: BulkAction, given: unknown): BulkFilter {
+  if (!isRecord(given) || Object.keys(given).length === 0) {
+    throw invalid(`\`filter\` must say which runs: ${FIELDS.join(", ")}; { "all": true } means every run.`);
+  }
+  const other = Object.keys(given).find((name) => !FIELDS.includes(name));
+  if (other !== undefined)
+    throw invalid(`\`filter\` has no field ${JSON.stringify(other)}; it may have ${FIELDS.join(", ")}.`);
+  const functionId = textOf(given, "functionId");
+  const eventName = textOf(given, "eventName");
+  const createdAfterMs = instantOf(given, "after");
+  const createdBeforeMs = instantOf(given, "before");
+  return {
+    environment,
+    status: statusesOf(action, given.status),
+    ...(functionId === undefined ? {} : { functionId: qualify(environment, functionId) }),
+    ...(eventName === undefined ? {} : { eventName }),
+    ...(createdAfterMs === undefined ? {} : { createdAfterMs }),
+    ...(createdBeforeMs === undefined ? {} : { createdBeforeMs }),
+  };
+}
+
+function statusesOf(action: BulkAction, given: unknown): readonly RunStatus[] {
+  const { unless, may } = STATUSES[action];
+  if (given === undefined) return unless;
+  const list = (Array.isArray(given) ? given : [given]).map((one) => String(one).toUpperCase());
+  const known = RUN_STATUSES.filter((one) => list.includes(one));
+  const wrong = list.find((one) => !may.some((status) => status === one));
+  if (wrong === undefined && known.length > 0) return known;
+  throw invalid(`To ${action} runs, \`status\` must be among ${may.join(", ")}, not ${wrong ?? "empty"}.`);
+}
+
+function textOf(given: Readonly<Record<string, unknown>>, name: string): string | undefined {
+  const value = given[name];
+  if (value === undefined || (typeof value === "string" && value !== "")) return value;
+  throw invalid(`\`filter.${name}\` must be a text.`);
+}
+
+function instantOf(given: Readonly<Record<string, unknown>>, name: string): number | undefined {
+  const value = given[name];
+  if (value === undefined) return undefined;
+  const ms = typeof value === "number" ? value : Date.parse(String(value));
+  if (Number.isFinite(ms)) return ms;
+  throw invalid(`\`filter.${name}\` must be a time such as 2027-01-31T09:00:00Z, or milliseconds since 1970.`);
+}

@@ -1,0 +1,81 @@
+/** How bulk jobs look in the API: their schemas and views. */
+import { BULK_ACTIONS, type BulkJob, plainName } from "@holdfast/store";
+import Type from "typebox";
+
+import { isoTime, isoTimeOrNull } from "./iso-time.ts";
+import { At, Ms, orNull, RunStatusSchema } from "./openapi/schemas.ts";
+
+const Instant = Type.Union([Type.String(), Type.Number()], { description: "ISO 8601, or milliseconds since 1970." });
+
+export const BulkFilterSchema = Type.Object({
+  status: Type.Optional(Type.Union([RunStatusSchema, Type.Array(RunStatusSchema)])),
+  functionId: Type.Optional(Type.String({ description: "`<app>-<function>`." })),
+  eventName: Type.Optional(Type.String()),
+  after: Type.Optional(Instant),
+  before: Type.Optional(Instant),
+  all: Type.Optional(Type.Literal(true, { description: "In place of all others: every run of the environment." })),
+});
+
+export const BulkSchema = Type.Object(
+  {
+    id: Type.String(),
+    action: Type.Enum([...BULK_ACTIONS]),
+    status: Type.Enum(["RUNNING", "DONE", "STOPPED"]),
+    filter: Type.Object({
+      status: Type.Array(RunStatusSchema),
+      functionId: orNull(Type.String()),
+      eventName: orNull(Type.String()),
+      createdAfterMs: orNull(Ms),
+      createdBeforeMs: orNull(Ms),
+    }),
+    total: orNull(Type.Integer({ description: "How many runs fitted when it was made; null: too many to count." })),
+    done: Type.Integer(),
+    skipped: Type.Integer({ description: "Held back by a singleton or a rate limit, or changed meanwhile." }),
+    failed: Type.Integer(),
+    errors: Type.Array(Type.String(), { description: "The first ten failures." }),
+    createdMs: Ms,
+    updatedMs: Ms,
+    endedMs: orNull(Ms),
+    createdAt: At,
+    updatedAt: At,
+    endedAt: orNull(At),
+  },
+  { title: "BulkJob" },
+);
+
+export const BulkPreviewSchema = Type.Object(
+  {
+    dryRun: Type.Literal(true),
+    count: Type.Integer({ description: "How many runs fit." }),
+    isMore: Type.Boolean({ description: "There are more than were counted." }),
+    runIds: Type.Array(Type.String(), { description: "The newest of them." }),
+  },
+  { title: "BulkPreview" },
+);
+
+export function bulkView(job: BulkJob): object {
+  const { id, action, status, filter, total, done, skipped, failed, errors, createdMs, updatedMs, endedMs } = job;
+  return {
+    id,
+    action,
+    status,
+    filter: {
+      status: filter.status,
+      functionId: filter.functionId === undefined ? null : plainName(filter.functionId),
+      eventName: filter.eventName ?? null,
+      createdAfterMs: filter.createdAfterMs ?? null,
+      createdBeforeMs: filter.createdBeforeMs ?? null,
+    },
+    total,
+    done,
+    skipped,
+    failed,
+    errors,
+    createdMs,
+    updatedMs,
+    endedMs,
+    createdAt: isoTime(createdMs),
+    updatedAt: isoTime(updatedMs),
+    endedAt: isoTimeOrNull(endedMs),
+  };
+}

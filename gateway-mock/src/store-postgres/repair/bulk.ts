@@ -1,0 +1,135 @@
+/** Statements for bulk jobs. Each page of runs is read by their ids, so it costs the same however few of them fit. */
+import {
+  type BulkFilter,
+  type BulkJob,
+  type BulkPage,
+  type BulkProgress,
+  type BulkStatus,
+  DEFAULT_ENVIRONMENT,
+  type Fence,
+  type NewBulkJob,
+  type NewJob,
+  qualify,
+  type StoreBulk,
+} from "@holdfast/store";
+import type { Database, Param, Query } from "../connection/database.ts";
+import { msOf, textArray } from "../connection/pg-values.ts";
+import { SHOWN_STATUS } from "../rows.ts";
+import { insertJobs } from "../writer/jobs.ts";
+
+interface BulkRow {
+  readonly id: string;
+  readonly action: BulkJob["action"];
+  readonly filter: string;
+  readonly app_version: string;
+  readonly status: BulkStatus;
+  readonly total: number | null;
+  readonly before_id: string;
+  readonly done: number;
+  readonly skipped: number;
+  readonly failed: number;
+  readonly errors: string;
+  readonly created_ms: number;
+  readonly updated_ms: number;
+  readonly ended_ms: number | null;
+}
+
+const COLUMNS = `id, action, filter, app_version, status, total, before_id, done, skipped, failed, errors,
+  ${msOf("created_at")} AS created_ms, ${msOf("updated_at")} AS updated_ms, ${msOf("ended_at")} AS ended_ms`;
+
+const bulkOf = (row: BulkRow): BulkJob => ({
+  id: row.id,
+  action: row.action,
+  // Written by `createBulkJob`.
+  filter: JSON.parse(row.filter) as BulkFilter,
+  appVersion: row.app_version,
+  status: row.status,
+  total: row.total,
+  beforeId: row.before_id,
+  done: row.done,
+  skipped: row.skipped,
+  failed: row.failed,
+  errors: JSON.parse(row.errors) as string[],
+  createdMs: row.created_ms,
+  updatedMs: row.updated_ms,
+  endedMs: row.ended_ms,
+});
+
+const CREATE = `INSERT INTO holdfast.bulk_jobs
+  (id, environment, action, filter, app_version, status, total, before_id, created_at, updated_at)
+VALUES ($1, $2, $3, $4, $5, 'RUNNING', $6, $1, now(), now()) ON CONFLICT (id) DO NOTHING RETURNING id`;
+
+/** Who has the job in the queue alone says how far it is: the row stays locked until that is written. */
+const SAVE = `WITH held AS MATERIALIZED (
+  SELECT id FROM holdfast.queue WHERE id = $2 AND epoch = $3 FOR UPDATE
+) UPDATE holdfast.bulk_jobs b SET before_id = $4, done = $5, skipped = $6, failed = $7, errors = $8, updated_at = now(),
+  status = CASE WHEN $9 THEN 'DONE' ELSE 'RUNNING' END, ended_at = CASE WHEN $9 THEN now() END
+FROM held WHERE b.id = $1 AND b.status = 'RUNNING' RETURNING b.id`;
+
+const STOP = `UPDATE holdfast.bulk_jobs SET status = 'STOPPED', updated_at = now(), ended_at = now()
+WHERE id = $1 AND status = 'RUNNING' RETURNING id`;
+
+export function bulkOfDatabase(database: Database): StoreBulk {
+  const { query } = database;
+  return {
+    createBulkJob: (bulk, job) => create(database, bulk, job),
+    async loadBulkJob(id) {
+      const [row] = await query<BulkRow>(`SELECT ${COLUMNS} FROM holdfast.bulk_jobs WHERE id = $1`, [id]);
+      return row ? bulkOf(row) : null;
+    },
+    async listBulkJobs(environment, limit) {
+      const text = `SELECT ${COLUMNS} FROM holdfast.bulk_jobs WHERE environment = $1 ORDER BY id DESC LIMIT $2`;
+      return (await query<BulkRow>(text, [environment, limit])).map(bulkOf);
+    },
+    saveBulkProgress: (id, fence, progress, isOver) => save(query, id, fence, progress, isOver),
+    stopBulkJob: async (id) => (await query(STOP, [id])).length > 0,
+    bulkPage: (filter, beforeId, limit) => page(query, filter, beforeId, limit),
+  };
+}
+
+function create(database: Database, bulk: NewBulkJob, job: NewJob): Promise<void> {
+  return database.transaction("The bulk job could not be stored", async (query) => {
+    const { id, action, filter, appVersion, total } = bulk;
+    const params = [id, filter.environment, action, JSON.stringify(filter), appVersion, total];
+    if ((await query(CREATE, params)).length === 0) return;
+    const { text, params: jobParams } = insertJobs([job], false);
+    await query(text, jobParams);
+  });
+}
+
+/** A repeat writes the same. */
+async function save(
+  query: Query,
+  id: string,
+  { jobId, epoch }: Fence,
+  { beforeId, done, skipped, failed, errors }: BulkProgress,
+  isOver: boolean,
+): Promise<boolean> {
+  const params = [id, jobId, epoch, beforeId, done, skipped, failed, JSON.stringify(errors), isOver];
+  return (await query(SAVE, params)).length > 0;
+}
+
+const OF_DEFAULT = "(r.function_id NOT LIKE '@@%' OR r.function_id LIKE '@@:%')";
+
+async function page(query: Query, filter: BulkFilter, beforeId: string, limit: number): Promise<BulkPage> {
+  const { environment, functionId, eventName = null, status, createdAfterMs = null, createdBeforeMs = null } = filter;
+  const params: Param[] = [beforeId, limit, textArray(status), eventName, createdAfterMs, createdBeforeMs];
+  let where = OF_DEFAULT;
+  if (functionId !== undefined) {
+    params.push(functionId);
+    where = "r.function_id = $7";
+  } else if (environment !== DEFAULT_ENVIRONMENT) {
+    params.push(qualify(environment, "").slice(0, -1));
+    where = "r.function_id LIKE '@@%' AND split_part(r.function_id, ':', 1) = $7";
+  }
+  const rows = await query<{ id: string; fits: boolean }>(
+    `WITH page AS MATERIALIZED (
+  SELECT r.* FROM holdfast.runs r WHERE ${where} AND r.id < $1 ORDER BY r.id DESC LIMIT $2
+) SELECT r.id, (${SHOWN_STATUS}) = ANY($3::text[]) AND ($4::text IS NULL OR r.event_name = $4)
+  AND ($5::float8 IS NULL OR ${msOf("r.created_at")} >= $5) AND ($6::float8 IS NULL OR ${msOf("r.created_at")} < $6) AS fits
+FROM page r ORDER BY r.id DESC`,
+    params,
+  );
+  const runIds = rows.filter(({ fits }) => fits).map(({ id }) => id);
+  return { runIds, nextBeforeId: rows.length < limit ? null : (rows.at(-1)?.id ?? null) };
+}

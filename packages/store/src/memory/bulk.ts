@@ -1,0 +1,56 @@
+/** Bulk jobs, and the pages of runs that they look at. */
+import type { BulkFilter, BulkJob, BulkPage, BulkProgress, NewBulkJob } from "../port/bulk.ts";
+import type { Fence, NewJob } from "../port/work.ts";
+import { environmentOf } from "../rules/environment.ts";
+import { byText } from "./rows.ts";
+import type { Tables } from "./tables.ts";
+
+export function createBulkJob({ bulkJobs, jobs, nowMs }: Tables, bulk: NewBulkJob, job: NewJob): void {
+  if (bulkJobs.has(bulk.id)) return;
+  const progress: BulkProgress = { beforeId: bulk.id, done: 0, skipped: 0, failed: 0, errors: [] };
+  const times = { createdMs: nowMs, updatedMs: nowMs, endedMs: null };
+  bulkJobs.set(bulk.id, { ...bulk, ...progress, ...times, status: "RUNNING" });
+  jobs.insert(job);
+}
+
+export function listBulkJobs({ bulkJobs }: Tables, environment: string, limit: number): BulkJob[] {
+  return [...bulkJobs.values()]
+    .filter(({ filter }) => filter.environment === environment)
+    .sort((a, b) => byText(b.id, a.id))
+    .slice(0, limit);
+}
+
+export function saveBulkProgress(
+  { bulkJobs, queue, nowMs }: Tables,
+  id: string,
+  { jobId, epoch }: Fence,
+  { progress, isOver }: { readonly progress: BulkProgress; readonly isOver: boolean },
+): boolean {
+  const bulk = bulkJobs.get(id);
+  if (bulk?.status !== "RUNNING" || queue.get(jobId)?.epoch !== epoch) return false;
+  const end = isOver ? ({ status: "DONE", endedMs: nowMs } as const) : {};
+  bulkJobs.set(id, { ...bulk, ...progress, updatedMs: nowMs, ...end });
+  return true;
+}
+
+export function stopBulkJob({ bulkJobs, nowMs }: Tables, id: string): boolean {
+  const bulk = bulkJobs.get(id);
+  if (bulk?.status !== "RUNNING") return false;
+  bulkJobs.set(id, { ...bulk, status: "STOPPED", updatedMs: nowMs, endedMs: nowMs });
+  return true;
+}
+
+export function bulkPage(tables: Tables, filter: BulkFilter, beforeId: string, limit: number): BulkPage {
+  const { environment, functionId, eventName, status, createdAfterMs = 0, createdBeforeMs = Infinity } = filter;
+  const page = [...tables.runs.values()]
+    .filter(({ head }) => head.id < beforeId && environmentOf(head.functionId) === environment)
+    .filter(({ head }) => functionId === undefined || head.functionId === functionId)
+    .sort((a, b) => byText(b.head.id, a.head.id))
+    .slice(0, limit)
+    .map((run) => tables.runsTable.shown(run));
+  const runIds = page
+    .filter((head) => status.includes(head.status) && (eventName === undefined || head.eventName === eventName))
+    .filter(({ createdMs }) => createdMs >= createdAfterMs && createdMs < createdBeforeMs)
+    .map(({ id }) => id);
+  return { runIds, nextBeforeId: page.length < limit ? null : (page.at(-1)?.id ?? null) };
+}
