@@ -163,38 +163,40 @@ test("what cannot be asked for is refused with what would be right", async () =>
 
 test("while gateways are killed each id has one run, and all who wait get its result", async () => {
   const db = await database();
-  const starts = () => startProcess({ databaseUrl: db.url, heartbeat: "1s", retryBase: "50ms" });
+  const starts = (port?: number) =>
+    startProcess({ databaseUrl: db.url, heartbeat: "1s", retryBase: "50ms", ...(port === undefined ? {} : { port }) });
   const gateways = await Promise.all([starts(), starts()]);
-  for (const { child } of gateways) cleanUps.push(() => child.kill());
+  cleanUps.push(() => Promise.all(gateways.map(({ child }) => child.kill())));
   const balancer = await startBalancer(gateways.map(({ port }) => port));
   cleanUps.push(() => balancer.stop());
-  const app = new Holdfast({
-    id: "shop",
-    baseUrl: balancer.url,
-    isDev: true,
-    logger: { ...console, warn() {}, info() {}, error() {} },
-  });
-  let bodies = 0;
+  const quiet = { debug() {}, info() {}, warn() {}, error() {} };
+  const app = new Holdfast({ id: "shop", baseUrl: balancer.url, isDev: true, logger: quiet });
   const order = app.createFunction({ id: "order", triggers: [] }, async ({ event, step }) => {
-    await step.sleep("a while", "500ms");
-    return step.run("count", () => {
-      bodies += 1;
-      return event.data.n as number;
-    });
+    await step.sleep("a while", "300ms");
+    return step.run("count", () => event.data.n as number);
   });
   const connection = await app.connect({ functions: [order], handleShutdownSignals: [] });
   cleanUps.push(() => connection.close());
-  const asked = Array.from({ length: 60 }, async (_, n) => {
-    const id = `order-${n % 20}`;
-    const run = await app.invoke(order, { id, data: { n: n % 20 } });
-    return { n: n % 20, id: run.id, result: await run.result({ timeout: "100s" }) };
-  });
-  // The balancer passes connections on to those that are left.
-  await gateways[0]?.child.kill();
+  const asked: Promise<{ readonly id: string; readonly n: number; readonly result: number }>[] = [];
+  const ask = async (n: number): Promise<void> => {
+    const called = app.invoke(order, { id: `order-${n}`, data: { n } });
+    asked.push(called.then(async (run) => ({ id: run.id, n, result: await run.result({ timeout: "100s" }) })));
+    await called.catch(() => {});
+  };
+  const ROUNDS = 3;
+  const IDS = 20;
+  for (let round = 0; round < ROUNDS; round += 1) {
+    // Each id three times; the gateway dies among them, and another one takes its port.
+    const calls = Array.from({ length: 3 * IDS }, (_, n) => ask(round * IDS + (n % IDS)));
+    const dying = gateways[round % 2];
+    await Promise.race(calls);
+    await dying?.child.kill();
+    await Promise.all(calls);
+    if (dying) gateways[round % 2] = await starts(dying.port);
+  }
   const done = await Promise.all(asked);
-  expect(new Set(done.map(({ id }) => id)).size).toBe(20);
-  expect(done.every(({ n, result }) => n === result)).toBe(true);
-  const { runs } = await app.runs.list({ limit: 100 });
-  expect(runs).toHaveLength(20);
-  expect(bodies).toBeGreaterThanOrEqual(20);
+  expect(new Set(done.map(({ id }) => id)).size).toBe(ROUNDS * IDS);
+  expect(done.filter(({ n, result }) => n !== result)).toEqual([]);
+  const { runs } = await app.runs.list({ limit: 1000 });
+  expect(runs).toHaveLength(ROUNDS * IDS);
 });
