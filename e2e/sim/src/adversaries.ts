@@ -30,6 +30,8 @@ export const ADVERSARIES = {
   earlyEvents: 0.2,
   /** Functions go on as new runs of themselves, some times, before they end. */
   chains: 0.2,
+  /** What has ended is removed at any moment after it; see `pruning.ts`. */
+  pruning: 0.2,
 } as const;
 
 /** They came later, and are drawn after the others: what was drawn before them stays as it was. */

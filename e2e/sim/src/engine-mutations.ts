@@ -25,6 +25,17 @@ export const ENGINE_GUARDS: readonly Guard[] = [
     ],
   },
   {
+    name: "a run that another one waits for is not removed",
+    against: "pruning",
+    edits: [
+      {
+        file: "packages/store/src/memory/needed.ts",
+        find: '  return jobs.has({ runId: "", kind: "child", key: runId }) || runsTable.waits.hasParent(runId);',
+        replace: "  return jobs === undefined || runsTable === undefined;",
+      },
+    ],
+  },
+  {
     name: "the end of a chain is what waits for its first run",
     against: "chains",
     edits: [

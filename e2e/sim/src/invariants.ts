@@ -50,6 +50,7 @@ export const INVARIANTS = {
   S48: "A chain of runs is never lost and never split: each run that went on has one successor, each successor one run before it, and the chain goes on as often as its function says.",
   S49: "A run that has not ended has a reason to wait, which each gateway can say.",
   S50: "Once a function is paused nothing of it is handed out until it is resumed.",
+  S51: "No run is removed that has not ended, that ended more recently than it is to be kept, or that a job or a waiting run needs.",
 } as const;
 
 export type InvariantId = keyof typeof INVARIANTS;

@@ -2,7 +2,7 @@
  * Checks the invariants (`invariants.ts`) about steps, requests and results while a schedule runs. Other oracles
  * watch flow control, versions and the ends of runs.
  */
-import { environmentOf, foldHead, type JobRow, type StoredLogRow } from "@holdfast/store";
+import { environmentOf, foldHead, type JobRow, type RunRow, type StoredLogRow } from "@holdfast/store";
 
 import { parseJsonBytes } from "../../../packages/protocol/src/index.ts";
 import { currentExecution } from "../../../packages/sdk/src/execution/current.ts";
@@ -66,6 +66,7 @@ export class Oracle {
       dispatched: (job, isMoved = false) => this.#dispatched(job, isMoved),
       wroteUnder: (job, epoch) => this.fail("S23", `Run ${job.runId}: ${job.id} under ${epoch}, it has ${job.epoch}.`),
       created: () => {},
+      removed: (run) => this.#removed(run),
       takenAway: ({ id, epoch, runId, kind }) => this.fail("S22", `Run ${runId}: ${kind} ${id}.${epoch}.`),
     };
   }
@@ -213,6 +214,14 @@ export class Oracle {
     if (this.#storedAt.has(name)) this.fail("S7", `Run ${runId}, step ${row.key} has a second result.`);
     this.#storedAt.set(name, this.#order);
     this.#storedMs.set(name, this.#scheduler.nowMs);
+  }
+
+  /** What of it is younger than it may be is said by those who remove it. */
+  #removed({ head, jobs, waits }: RunRow): void {
+    const { queue, runsTable } = this.#tables;
+    const isTold = [...queue.values()].every(({ kind, key }) => kind !== "child" || key !== head.id);
+    if (head.endedMs !== null && jobs.size + waits.size === 0 && isTold && !runsTable.waits.hasParent(head.id)) return;
+    this.fail("S51", `Run ${head.id} is ${head.status}, with ${jobs.size} jobs and ${waits.size} waits.`);
   }
 
   #checkRuns(runIds: ReadonlySet<string>): void {

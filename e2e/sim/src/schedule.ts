@@ -102,6 +102,7 @@ async function play(world: World): Promise<void> {
     [...world.tables.runs.values()].every(({ head }) => head.endedMs !== null);
   await scheduler.run(() => broken() || allEnded(), scheduler.nowMs + LIVENESS_MS);
   if (broken()) return;
+  world.tables.restore();
   checkRuns(world);
   if (broken()) return;
   await scheduler.run(broken, world.wakeMs);

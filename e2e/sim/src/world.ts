@@ -36,6 +36,7 @@ import {
   withThoughts,
   withTimeouts,
 } from "./programs.ts";
+import { pruneAtRandom } from "./pruning.ts";
 import { isToRun, Queues, TAKES_ALL, type Takes } from "./queues.ts";
 import { createDice, type Dice } from "./random.ts";
 import { type Actor, Scheduler } from "./scheduler.ts";
@@ -60,6 +61,7 @@ const POOL_SEED = 9_000_000_011;
 const EARLY_EVENTS_SEED = 10_000_000_019;
 const CHAINS_SEED = 11_000_000_003;
 const PAUSES_SEED = 12_000_000_017;
+const PRUNING_SEED = 13_000_000_027;
 /** Of apps, and of gateways. */
 const OLDER_RATE = 0.1;
 /** Longer than a schedule. */
@@ -139,6 +141,7 @@ export class World
     const early = createDice(seed + EARLY_EVENTS_SEED);
     const chains = createDice(seed + CHAINS_SEED);
     const pauses = createDice(seed + PAUSES_SEED);
+    const pruning = createDice(seed + PRUNING_SEED);
     const own = {
       silentNetwork: quiet,
       lookAheadMoments: ahead,
@@ -147,6 +150,7 @@ export class World
       earlyEvents: early,
       chains,
       pauses,
+      pruning,
     };
     const adversaries = pickAdversaries(against, later, own, always);
     this.gatewayExtensions = () => extensionsOf(ahead, OLDER_RATE);
@@ -220,6 +224,7 @@ export class World
     if (adversaries.has("staleCaches")) this.#distrustCaches(lateFunction, against, late);
     if (adversaries.has("suspensions")) this.#suspend(against);
     if (isNetworkSilent) this.#silence(quiet, mayBlock);
+    if (adversaries.has("pruning")) pruneAtRandom(this, pruning);
   }
 
   /** From now on nothing goes wrong; what is missing comes back. */

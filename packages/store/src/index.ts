@@ -7,6 +7,7 @@ export {
   type MemoryDatabaseOptions,
 } from "./memory/memory-database.ts";
 export type { Registry } from "./memory/registry.ts";
+export { prune as pruneTables } from "./memory/retention.ts";
 export type { EventRow, JobRow, RunRow, TableWatch } from "./memory/rows.ts";
 export { StoreOnTables, type TableAccess } from "./memory/store-on-tables.ts";
 export { Tables } from "./memory/tables.ts";
@@ -170,6 +171,6 @@ export {
   type UnitOutcome,
 } from "./rules/plan.ts";
 export { queuesOf } from "./rules/queues-of.ts";
-export { isPastRetention, retentionOf, shortestMs } from "./rules/retention.ts";
+export { isPastRetention, LEAST_EVENT_MS, retentionOf, shortestMs } from "./rules/retention.ts";
 export { type BatchLimits, takeBatch } from "./rules/take-batch.ts";
 export type { EventWrite, HeadWrite, LogWrite, RunWrite, WaitKey, WriteSet } from "./rules/write-set.ts";

@@ -1,6 +1,13 @@
 /** The database of a schedule: the memory store's tables under virtual time, with the oracle as a listener. */
 import { FAILURE_KEY } from "@holdfast/engine";
-import { type BatchPlan, type JobRow, Tables as MemoryTables, type TableWatch, type Unit } from "@holdfast/store";
+import {
+  type BatchPlan,
+  type JobRow,
+  Tables as MemoryTables,
+  type RunRow,
+  type TableWatch,
+  type Unit,
+} from "@holdfast/store";
 
 /** What the oracle hears of the tables. */
 export interface OracleWatch extends TableWatch {
@@ -8,6 +15,8 @@ export interface OracleWatch extends TableWatch {
   takenAway(job: JobRow): void;
   /** A write under an epoch that was given out again meanwhile counted. */
   wroteUnder(job: JobRow, epoch: number): void;
+  /** A run is about to be removed. */
+  removed(run: RunRow): void;
 }
 
 const NO_WATCH: OracleWatch = {
@@ -17,6 +26,7 @@ const NO_WATCH: OracleWatch = {
   created: () => {},
   takenAway: () => {},
   wroteUnder: () => {},
+  removed: () => {},
 };
 
 /** What the clock says at the beginning of virtual time. */
@@ -28,6 +38,7 @@ export class Tables extends MemoryTables {
   /** Until then the server does nothing (in virtual time). */
   stopsMs = 0;
   readonly epochMs = EPOCH_MS;
+  readonly #removed = new Map<string, RunRow>();
 
   /** `virtualMs` = since the beginning of virtual time. */
   constructor(virtualMs: () => number) {
@@ -36,6 +47,19 @@ export class Tables extends MemoryTables {
       clock: { nowMs, order: virtualMs },
       newUuid: (count) => `00000000-0000-4000-8000-${String(count).padStart(12, "0")}`,
     });
+  }
+
+  override forgetRun(runId: string): void {
+    const run = this.runs.get(runId);
+    if (run) this.watch.removed(run);
+    if (run) this.#removed.set(runId, { ...run, jobs: new Set(run.jobs), waits: new Map(run.waits) });
+    super.forgetRun(runId);
+  }
+
+  /** Puts runs back that were removed, as they were: the schedule is over, and is looked at as a whole. */
+  restore(): void {
+    for (const [runId, run] of this.#removed) this.runsTable.rows.set(runId, run);
+    this.#removed.clear();
   }
 
   protected override get watching(): TableWatch {

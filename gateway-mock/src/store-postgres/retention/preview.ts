@@ -7,13 +7,18 @@ import { periodsJson } from "./periods.ts";
 import { loadSpans } from "./prune.ts";
 import { dueSpans, type Span } from "./spans.ts";
 
-const COUNT = `SELECT seen::float8 AS seen, gone::float8 AS gone, ${msOf("oldest")} AS oldest_ms
-FROM holdfast.count_past($1, $2, $3::text::jsonb, now(), false, $4)`;
+/** Of a large partition a sample of its pages is counted: all of it may take longer than a statement may. */
+const COUNT = `SELECT seen::float8 AS seen, gone::float8 AS gone, ${msOf("oldest")} AS oldest_ms,
+  CASE WHEN c.reltuples > ${100_000} THEN c.reltuples END::float8 AS rows
+FROM pg_class c, holdfast.count_past($1, $2, $3::text::jsonb, now(), c.reltuples > ${100_000}, $4)
+WHERE c.oid = format('holdfast.%I', $2::text)::regclass`;
 
 interface Counted {
   readonly seen: number;
   readonly gone: number;
   readonly oldest_ms: number | null;
+  /** How many it has altogether, where `seen` are a sample of them; of all environments. */
+  readonly rows: number | null;
 }
 
 /** Names of an environment begin so. */
@@ -39,9 +44,9 @@ export async function previewPrune(
   ] as const) {
     for (const { parent, name, fromId, toId } of list) {
       const [counted] = await database.query<Counted>(COUNT, [parent, name, periods, prefix]);
-      const { seen = 0, gone = 0, oldest_ms: oldestMs = null } = counted ?? {};
+      const { seen = 0, gone = 0, oldest_ms: oldestMs = null, rows = null } = counted ?? {};
       if (kind === "runs" && oldestMs !== null) ages.push(oldestMs);
-      result[kind] += gone;
+      result[kind] += rows === null || seen === 0 ? gone : Math.round((rows * gone) / seen);
       if (gone > 0) result.bytes += Math.round((await bytesBetween(database, kind, fromId, toId)) * (gone / seen));
     }
   }

@@ -3,7 +3,13 @@
  * `events` are replaced by a copy of what stays (docs/decisions/0083). Each step is a function of the schema and a
  * transaction by itself; any gateway goes on where another one stopped. `spans.ts` chooses the partitions.
  */
-import { type PruneOptions, type PruneProgress, type RetentionPolicy, shortestMs } from "@holdfast/store";
+import {
+  LEAST_EVENT_MS,
+  type PruneOptions,
+  type PruneProgress,
+  type RetentionPolicy,
+  shortestMs,
+} from "@holdfast/store";
 import type { Database, Param, Row } from "../connection/database.ts";
 import { codeOf, storeFailed, troubleOf } from "../connection/pg-errors.ts";
 import { msOf } from "../connection/pg-values.ts";
@@ -140,7 +146,7 @@ class PostgresPruner implements Pruner {
     const shortest = shortestMs(policy);
     for (const { parent, ms } of [
       { parent: "runs", ms: shortest },
-      { parent: "events", ms: policy.completedMs },
+      { parent: "events", ms: policy.completedMs === null ? null : Math.max(policy.completedMs, LEAST_EVENT_MS) },
     ] as const) {
       if (ms === null) continue;
       const options: LookOptions = { parent, shortestMs: ms, nowMs, serverMs, lookEveryMs, periods };

@@ -1,7 +1,7 @@
 /** Retention and holds of the memory store: the rules of `../rules/retention.ts`, on the tables. */
 import type { PrunePreview, PruneProgress, RetentionPolicy, RunHold, TableSize } from "../port/retention.ts";
 import { environmentOf } from "../rules/environment.ts";
-import { isPastRetention } from "../rules/retention.ts";
+import { isPastRetention, LEAST_EVENT_MS } from "../rules/retention.ts";
 import { isRunNeeded, neededEvents } from "./needed.ts";
 import type { Tables } from "./tables.ts";
 
@@ -15,7 +15,7 @@ function pastRuns(tables: Tables, policy: RetentionPolicy): string[] {
 function pastEvents(tables: Tables, { completedMs }: RetentionPolicy): string[] {
   if (completedMs === null) return [];
   const isNeeded = neededEvents(tables);
-  const beforeMs = tables.nowMs - completedMs;
+  const beforeMs = tables.nowMs - Math.max(completedMs, LEAST_EVENT_MS);
   return [...tables.events].flatMap(([id, { receivedMs, runIds }]) =>
     receivedMs < beforeMs && !isNeeded(id, runIds) ? [id] : [],
   );
@@ -38,7 +38,7 @@ export function previewPrune(tables: Tables, policy: RetentionPolicy, environmen
   const stay = [...tables.heads()].filter((head) => !gone.has(head.id) && isHere(head.functionId));
   // Of runs that go the events go, too.
   const isOver = neededEvents(tables);
-  const beforeMs = tables.nowMs - (policy.completedMs ?? Number.POSITIVE_INFINITY);
+  const beforeMs = tables.nowMs - Math.max(policy.completedMs ?? Number.POSITIVE_INFINITY, LEAST_EVENT_MS);
   const events = [...tables.events].filter(
     ([id, { event, receivedMs, runIds }]) =>
       receivedMs < beforeMs &&

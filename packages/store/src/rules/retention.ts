@@ -13,6 +13,12 @@ export function isPastRetention(head: RunHead, policy: RetentionPolicy, nowMs: n
   return keptMs !== null && head.endedMs < nowMs - keptMs;
 }
 
+/**
+ * The least time that an event is kept, since a sender that was not answered may send it again: until then it would make
+ * its runs anew.
+ */
+export const LEAST_EVENT_MS = 86_400_000;
+
 /** The shortest of all periods; null = nothing ever goes. */
 export function shortestMs(policy: RetentionPolicy): number | null {
   const all = [policy, ...policy.functions.values()].flatMap(({ completedMs, failedMs }) => [completedMs, failedMs]);

@@ -1,0 +1,47 @@
+import { waitFor } from "@holdfast/testing";
+import { expect, test } from "vitest";
+import { openPostgresStore } from "../../src/store-postgres/index.ts";
+import { runDone, seedLeased, useStore } from "./harness.ts";
+
+const DAY_MS = 86_400_000;
+const bench = useStore({ tablePartitionMs: 1_000, virtualTime: true });
+
+test("with retention a database under load stops growing, also when gateways end in the middle of it", async () => {
+  const policy = { completedMs: 2 * DAY_MS, failedMs: 2 * DAY_MS, functions: new Map() };
+  const sizes: number[] = [];
+  const sleepers: string[] = [];
+  for (let day = 1; day <= 12; day += 1) {
+    await bench.store.touchConnections("gateway-a", 60_000);
+    sleepers.push((await seedLeased(bench.store)).runId);
+    const runs = await Promise.all(Array.from({ length: 400 }, () => seedLeased(bench.store)));
+    await Promise.all(runs.map((run) => bench.store.commit(runDone(run))));
+    await bench.store.skipTime(DAY_MS);
+    // One of two gives up after an instant, wherever it is; the other one goes on there.
+    const short = openPostgresStore({
+      url: bench.db.url,
+      maxConnections: 3,
+      tablePartitionMs: 1_000,
+      virtualTime: true,
+    });
+    await short.prune(policy, { limitMs: 1, sinceMs: await bench.store.nowMs() });
+    await short.close(0);
+    const sinceMs = await bench.store.nowMs();
+    await waitFor(async () => (await bench.store.prune(policy, { sinceMs })).state === "done", { what: "a day to go" });
+    const [row] = await bench.db.sql`SELECT count(*)::int AS runs FROM holdfast.runs`;
+    sizes.push(Number(row?.runs));
+  }
+  // Two days and what the partitions of the last ones still hold; not twelve.
+  const [before = 0, last = 0] = [Math.max(...sizes.slice(3, 7)), Math.max(...sizes.slice(-3))];
+  expect(last).toBeLessThan(before + 450);
+  expect(last).toBeLessThan(2_400);
+  const [partitions] = await bench.db
+    .sql`SELECT count(*)::int AS n FROM holdfast.table_partitions WHERE parent = 'runs'`;
+  expect(partitions?.n).toBeLessThan(10);
+  const kept = await bench.store.loadRuns(sleepers);
+  expect(kept.map(({ log }) => log.length)).toEqual(sleepers.map(() => 2));
+  const bytes = async (): Promise<number> => {
+    const [row] = await bench.db.sql`SELECT pg_database_size(current_database())::float8 AS bytes`;
+    return Number(row?.bytes);
+  };
+  expect(await bytes()).toBeLessThan(64 * 1024 * 1024);
+}, 280_000);
