@@ -140,7 +140,7 @@ describe("In a pipe", () => {
     expect([await away.exited, away.err]).toEqual([4, expect.stringContaining("No gateway answers")]);
   });
 
-  test("tail and followRuns go on when the gateway comes back, without a gap or a repeat", async () => {
+  test("tail and runs.follow go on when the gateway comes back, without a gap or a repeat", async () => {
     const database = await createDatabase(inject("postgresUrl"));
     onTestFinished(() => database.drop());
     const port = await freePort();
@@ -152,7 +152,7 @@ describe("In a pipe", () => {
     const end = new AbortController();
     const client = new HoldfastClient({ id: "watcher", isDev: true, baseUrl: first.url });
     const following = (async () => {
-      for await (const event of client.followRuns({}, { signal: end.signal })) events.push(event);
+      for await (const event of client.runs.follow({}, { signal: end.signal })) events.push(event);
     })();
     const completed = (): number => all.out.split("\n").filter((line) => line.includes('"RUN_COMPLETED"')).length;
     const facts = () => events.flatMap((event) => ("runId" in event ? [event] : []));

@@ -4,8 +4,6 @@
  */
 import { systemClock, systemRandom, systemTimers } from "@holdfast/core";
 import type { CheckedOutgoings, NoSchemas, OutgoingEvent, SchemaMap } from "../events/event-types.ts";
-import { type FollowFilter, type FollowOptions, followRuns } from "../events/follow-runs.ts";
-import type { RunEvent } from "../events/run-events.ts";
 import { type FetchedRunState, fetchRunState } from "../events/run-state.ts";
 import { fetchRun, fetchRuns, type Run, type RunFilter, type RunPage } from "../events/runs.ts";
 import { eventList, type SentEvents, sendEvents } from "../events/send-events.ts";
@@ -108,26 +106,6 @@ export class HoldfastClient<const Schemas extends SchemaMap = NoSchemas> {
    */
   listRuns(filter: RunFilter = {}): Promise<RunPage> {
     return fetchRuns(this.options, filter, this.#ports());
-  }
-
-  /**
-   * What happens to a run, as it happens: a snapshot, then fact by fact, until the run has ended. It reconnects by
-   * itself, to another gateway as well, and misses nothing. Holdfast's gateway only.
-   *
-   *     for await (const event of client.followRun(runId)) console.log(event.kind);
-   *
-   * @throws HoldfastError `RUNS_UNAVAILABLE`
-   */
-  followRun(runId: string, options: FollowOptions = {}): AsyncGenerator<RunEvent, void> {
-    return followRuns(this.options, { runId }, options, this.#ports());
-  }
-
-  /**
-   * The same of all runs, or of those of a function, also of those that start later. Ends when `signal` is aborted.
-   * @throws HoldfastError `RUNS_UNAVAILABLE`
-   */
-  followRuns(filter: FollowFilter = {}, options: Pick<FollowOptions, "signal"> = {}): AsyncGenerator<RunEvent, void> {
-    return followRuns(this.options, filter, options, this.#ports());
   }
 
   /**

@@ -52,7 +52,7 @@ describe("a run that is followed", () => {
       snapshot + row(1, [step("charge"), { kind: "RUN_COMPLETED", attempt: 0, output: 7 }], "COMPLETED") + END;
     // Cut anywhere, also within a character.
     const { client, calls } = clientOf([{ pieces: [...text] }]);
-    const events = await all(client.followRun("r/1"));
+    const events = await all(client.runs.follow("r/1"));
     expect(events).toEqual([
       { kind: "SNAPSHOT", runs: [{ id: "r1", status: "RUNNING" }] },
       {
@@ -76,7 +76,7 @@ describe("a run that is followed", () => {
       { pieces: [row(1, [step("a")]), row(2, [step("b")]), ": still here\nid: p7\n\n"] },
       { pieces: [row(8, [step("c")]), END] },
     ]);
-    const events = await all(client.followRun("r1", { from: "start" }));
+    const events = await all(client.runs.follow("r1", { from: "start" }));
     expect(events.map((event) => ("step" in event ? event.step.name : event.kind))).toEqual(["a", "b", "c"]);
     expect(calls.map(({ headers }) => headers.get("last-event-id"))).toEqual([null, "p1", "p1", "p7"]);
     expect(calls.every(({ url }) => url.endsWith("/stream?from=start"))).toBe(true);
@@ -88,7 +88,7 @@ describe("a run that is followed", () => {
       { status: 400, body: { error: "no position", code: "POSITION_INVALID" } },
       { pieces: [message("snapshot", { run: { id: "r1", status: "COMPLETED" } }, "q0"), END] },
     ]);
-    const events = await all(client.followRun("r1"));
+    const events = await all(client.runs.follow("r1"));
     expect(events.map(({ kind }) => kind)).toEqual(["STEP_COMPLETED", "RESET", "SNAPSHOT"]);
     expect(calls[2]?.headers.get("last-event-id")).toBeNull();
   });
@@ -97,24 +97,24 @@ describe("a run that is followed", () => {
     const { client } = clientOf([{ pieces: [row(1, [step("a")])], hangs: true }]);
     const end = new AbortController();
     const seen: string[] = [];
-    for await (const { kind } of client.followRun("r1", { signal: end.signal })) {
+    for await (const { kind } of client.runs.follow("r1", { signal: end.signal })) {
       seen.push(kind);
       setTimeout(() => end.abort(), 5);
     }
     expect(seen).toEqual(["STEP_COMPLETED"]);
-    expect(await all(client.followRun("r1", { signal: end.signal }))).toEqual([]);
+    expect(await all(client.runs.follow("r1", { signal: end.signal }))).toEqual([]);
   });
 
   test("that does not exist, or may not be seen, is an error at once", async () => {
     const gone = clientOf([{ status: 404, body: { error: "There is no run r1.", code: "NOT_FOUND" } }]);
-    await expect(all(gone.client.followRun("r1"))).rejects.toMatchObject({
+    await expect(all(gone.client.runs.follow("r1"))).rejects.toMatchObject({
       code: "RUNS_UNAVAILABLE",
       message: expect.stringContaining("There is no run r1."),
     });
     expect(gone.calls).toHaveLength(1);
     const keys = { signingKey: "0f".repeat(16), signingKeyFallback: "1f".repeat(16) };
     const closed = clientOf([{ status: 401, body: {} }, { pieces: [END] }], keys);
-    expect(await all(closed.client.followRun("r1"))).toEqual([]);
+    expect(await all(closed.client.runs.follow("r1"))).toEqual([]);
     const refused = clientOf(
       [
         { status: 401, body: {} },
@@ -122,13 +122,13 @@ describe("a run that is followed", () => {
       ],
       keys,
     );
-    await expect(all(refused.client.followRun("r1"))).rejects.toMatchObject({ code: "RUNS_UNAVAILABLE" });
+    await expect(all(refused.client.runs.follow("r1"))).rejects.toMatchObject({ code: "RUNS_UNAVAILABLE" });
   });
 });
 
 test("runs of a function, and of statuses, are asked for by name", async () => {
   const { client, calls } = clientOf([{ status: 404, body: { error: "no such function" } }]);
-  const events = client.followRuns({ functionId: "shop-order", status: ["FAILED", "CANCELLED"] });
+  const events = client.runs.follow({ functionId: "shop-order", status: ["FAILED", "CANCELLED"] });
   await expect(all(events)).rejects.toMatchObject({ code: "RUNS_UNAVAILABLE" });
   expect(calls[0]?.url).toBe("http://gateway.test/v1/runs/stream?function=shop-order&status=FAILED%2CCANCELLED");
 });
