@@ -4,7 +4,7 @@ import postgres from "postgres";
 import { expect, it, onTestFinished } from "vitest";
 import { type Gateway, REAL_PORTS, startGatewayOn } from "../../src/server.ts";
 import { holdWrites } from "../store-postgres/held-writes.ts";
-import { call, did, ended, SIGNING_KEY, start, useGateway } from "./harness.ts";
+import { call, did, ended, metrics, SIGNING_KEY, start, useGateway } from "./harness.ts";
 import { follow, type LiveStream } from "./live-stream.ts";
 import type { RawWorker } from "./raw-worker.ts";
 
@@ -192,7 +192,8 @@ it("a watcher that reads nothing for a while misses nothing, and costs no memory
   await live.until("the snapshot", ({ messages }) => messages.length === 1);
   live.pause();
   const runIds = await start(gateway, 1_000);
-  await Promise.all(runIds.map((id) => ended(gateway, id)));
+  const areEnded = async (): Promise<boolean> => (await metrics(gateway)).dispatcher.runsEnded === 1_000;
+  await waitFor(areEnded, { what: "all runs to end", timeoutMs: 60_000 });
   const received = live.text.length;
   // 15 MB have been written; of that the socket has taken what it holds.
   expect(received).toBeLessThan(8_000_000);
