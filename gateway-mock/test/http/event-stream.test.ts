@@ -6,6 +6,9 @@ import { answerEvents, messageText, quietText } from "../../src/http/event-strea
 async function opened(texts: readonly string[]) {
   const clock = fakeClock();
   const seen = { slow: 0, ended: 0, destroyed: 0, asked: 0 };
+  const count = (what: "slow" | "destroyed"): void => {
+    seen[what] += 1;
+  };
   const app = new Hono().get("/", (c) =>
     answerEvents(
       c,
@@ -20,10 +23,10 @@ async function opened(texts: readonly string[]) {
           seen.ended += 1;
         },
       }),
-      { timers: clock, onSlow: () => void (seen.slow += 1), slowMs: 60_000 },
+      { timers: clock, onSlow: () => count("slow"), slowMs: 60_000 },
     ),
   );
-  const outgoing = { destroy: () => void (seen.destroyed += 1) };
+  const outgoing = { destroy: () => count("destroyed") };
   const response = await app.request("/", {}, { outgoing });
   const reader = response.body?.getReader();
   const read = async (): Promise<string | null> => {
