@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import { marksOf } from "../support/marks.mjs";
@@ -72,4 +73,21 @@ test.each([
     }
     await app.close();
   });
+});
+
+test("a preload that fails in threads is reported when the app connects, with a code", async () => {
+  const preload = `import { isMainThread } from "node:worker_threads"; if (!isMainThread) throw new Error("only for main");`;
+  const app = fileURLToPath(new URL("../fixtures/isolated-steps-app.mjs", import.meta.url));
+  const { status, stderr } = spawnSync(
+    process.execPath,
+    ["--import", `data:text/javascript,${encodeURIComponent(preload)}`, app],
+    {
+      encoding: "utf8",
+      env: { ...process.env, HOLDFAST_DEV: "http://127.0.0.1:1", HOLDFAST_TEST_JOURNAL: "/dev/null" },
+      timeout: 60_000,
+    },
+  );
+  expect(stderr).toContain("ISOLATE_THREAD_LOST");
+  expect(stderr).toContain("only for main");
+  expect(status).toBe(1);
 });
