@@ -36,7 +36,7 @@ function inlineThreadScript(addNotices: Notices): Plugin {
 const CONTENTS = {
   index: /^src\/index\.ts$/,
   client:
-    /^src\/(client|options|runtime|version|app\/[^/]+|events\/[^/]+|runs\/[^/]+|steps\/(errors|points-in-time|references|wire-duration))\.ts$|^\.\.\/(core|protocol\/src\/(execution|index|limits)\.ts)|(^|\/)node_modules\/ms\//,
+    /^src\/(client|options|runtime|version|app\/[^/]+|events\/[^/]+|runs\/[^/]+|steps\/(revive-error|points-in-time|references|wire-duration))\.ts$|^\.\.\/(core|protocol\/src\/(execution|index|limits)\.ts)|(^|\/)node_modules\/ms\//,
   connect: /^src\/connect\.ts$/,
   isolate: /^src\/(isolate|runtime|steps\/(isolated|step-signal))\.ts$|^\.\.\/core|(^|\/)node_modules\/ms\//,
   testing:

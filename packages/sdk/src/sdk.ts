@@ -22,12 +22,12 @@ export {
   NonRetriableError,
   RetryAfterError,
   RunDeadlineError,
-  reviveError,
   StepError,
   StepNestedError,
   StepTimeoutError,
 } from "./steps/errors.ts";
 export { referenceFunction } from "./steps/references.ts";
+export { reviveError } from "./steps/revive-error.ts";
 export { STEP_KINDS, stepKinds } from "./steps/step-kinds.ts";
 export { stepSignal } from "./steps/step-signal.ts";
 export { SDK_VERSION } from "./version.ts";

@@ -4,9 +4,10 @@
  */
 import type { PlainError } from "@holdfast/core";
 import { isRecord, normalizeError } from "@holdfast/protocol";
-import { type CompensationReport, reviveError } from "../steps/errors.ts";
+import type { CompensationReport } from "../steps/errors.ts";
 import type { Journal } from "../steps/journal.ts";
 import type { OpText } from "../steps/pass-types.ts";
+import { reviveError } from "../steps/revive-error.ts";
 import type { StepCall } from "../steps/step-call.ts";
 import { hashStepId, RESERVED_PREFIX, reservedIdentity, type StepIdentity } from "../steps/step-id.ts";
 import { OpWriter } from "./op-text.ts";

@@ -3,8 +3,8 @@
  * `retryIf` of step and function, by how many attempts the gateway grants. One for each pass.
  */
 import { type BackoffPolicy, describeValue, messageOf } from "@holdfast/core";
-import { reviveError } from "../steps/errors.ts";
 import { backoffOf, nextDelayMs, type RetryIf, type RetryPolicy, retryAfterText } from "../steps/retry-policy.ts";
+import { reviveError } from "../steps/revive-error.ts";
 import type { StepCall } from "../steps/step-call.ts";
 import type { PassOptions } from "./pass-options.ts";
 import type { StepRecord } from "./step-record.ts";

@@ -6,8 +6,8 @@ import type { GatewayAccess } from "../events/gateway-access.ts";
 import type { RunEvent } from "../events/run-events.ts";
 import { cancelRun, fetchRun, type Run, type RunStatus } from "../events/runs.ts";
 import type { SendPorts } from "../events/send-http.ts";
-import { reviveError } from "../steps/errors.ts";
 import { type DurationLike, durationMsOf } from "../steps/points-in-time.ts";
+import { reviveError } from "../steps/revive-error.ts";
 
 export interface ResultOptions {
   /** Gives up after this with `RUN_RESULT_TIMEOUT`; the run goes on. Default: never. */

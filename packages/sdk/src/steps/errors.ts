@@ -1,6 +1,7 @@
 /** The errors that handlers throw and catch, and how one that was stored becomes an `Error` again. */
 import { type ErrorCode, formatSingleUnit, HoldfastError, type PlainError, parseDurationMs } from "@holdfast/core";
 import { instantOf } from "./points-in-time.ts";
+import { causeOption, restore } from "./revive-error.ts";
 
 const NON_RETRIABLE = Symbol.for("holdfast.nonRetriable");
 const RETRY_AFTER = Symbol.for("holdfast.retryAfter");
@@ -147,49 +148,6 @@ export interface CompensationReport {
   }[];
   /** Finished steps that were not undone, because the run was stopped before or the code has no compensation any more. */
   readonly notRun: readonly string[];
-}
-
-const MAX_DEPTH = 5;
-
-/** An error that arrived as plain data, as an Error again, with its own fields. */
-export function reviveError(error: PlainError, depth = 0): Error {
-  return restore(new Error(error.message, causeOption(error, depth)), error, depth);
-}
-
-function restore<E extends Error>(target: E, error: PlainError, depth: number): E {
-  const { name, stack, code, data } = error;
-  for (const [key, value] of Object.entries(isPlainObject(data) ? data : {})) {
-    // What an Error has itself, or its class has set, stays.
-    if (key === "name" || key === "message" || key === "stack" || key === "cause" || key in target) continue;
-    const isErrors = key === "errors" && Array.isArray(value);
-    const own = isErrors ? value.map((each) => causeOf(each, depth)) : value;
-    Object.defineProperty(target, key, { value: own, enumerable: !isErrors, writable: true, configurable: true });
-  }
-  Object.defineProperty(target, "name", { value: name, writable: true, configurable: true });
-  if (stack) target.stack = stack;
-  if (code !== undefined) {
-    Object.defineProperty(target, "code", { value: code, enumerable: true, writable: true, configurable: true });
-  }
-  // Of a run that undid its steps.
-  const { compensation } = error as { readonly compensation?: unknown };
-  if (isPlainObject(compensation)) Object.assign(target, { compensation });
-  return target;
-}
-
-function causeOption({ cause }: PlainError, depth: number): { cause: unknown } | undefined {
-  return cause === undefined ? undefined : { cause: causeOf(cause, depth) };
-}
-
-function causeOf(cause: unknown, depth: number): unknown {
-  return isPlainError(cause) && depth < MAX_DEPTH ? reviveError(cause, depth + 1) : cause;
-}
-
-function isPlainError(value: unknown): value is PlainError {
-  return isPlainObject(value) && typeof value.message === "string" && typeof value.name === "string";
-}
-
-function isPlainObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** A step was called inside the body of another one. */

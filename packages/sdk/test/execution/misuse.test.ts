@@ -4,10 +4,10 @@ import {
   NonDeterminismError,
   NonRetriableError,
   RunDeadlineError,
-  reviveError,
   StepError,
   StepNestedError,
 } from "../../src/steps/errors.ts";
+import { reviveError } from "../../src/steps/revive-error.ts";
 import type { StepTools } from "../../src/steps/step-types.ts";
 import { engineFor } from "./support.ts";
 
