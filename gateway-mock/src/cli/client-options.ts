@@ -91,6 +91,13 @@ export const SEND_OPTIONS = {
 } as const satisfies Readonly<Record<string, OptionRow>>;
 
 export const RUNS_OPTIONS = {
+  waiting: {
+    kind: SWITCH,
+    flag: { name: "waiting", sets: true },
+    variables: [],
+    default: false,
+    doc: "also why each run that has not ended waits",
+  },
   status: {
     kind: { ...oneOf(RUN_STATUSES.map((status) => status.toLowerCase())), fromText: (text) => text.toLowerCase() },
     flag: { name: "status", takes: "<status>" },

@@ -16,6 +16,8 @@ export interface ShownRun {
   readonly createdMs: number;
   readonly startedMs: number | null;
   readonly endedMs: number | null;
+  /** Why it has not ended; null when it has. In lists only where it was asked for. */
+  readonly waiting?: { readonly reason: string; readonly message: string } | null;
 }
 
 interface ShownStep {
@@ -35,8 +37,6 @@ export interface ShownRunDetail extends ShownRun {
   readonly rerunOf?: string | null;
   readonly forkedFrom?: { readonly runId: string; readonly step: string } | null;
   readonly descendants?: readonly { readonly runId: string; readonly kind: string; readonly step: string | null }[];
-  /** Why it has not ended; null when it has. */
-  readonly waiting?: { readonly reason: string; readonly message: string } | null;
   readonly hold?: { readonly reason: string; readonly heldMs: number } | null;
   readonly log?: readonly {
     readonly seq: number;
@@ -48,16 +48,18 @@ export interface ShownRunDetail extends ShownRun {
 
 export const isEnded = ({ endedMs }: ShownRun): boolean => endedMs !== null;
 
-export function runsText(runs: readonly ShownRun[], columns: number): string {
+/** With `withReasons` the last column says why a run waits where it has not failed. */
+export function runsText(runs: readonly ShownRun[], columns: number, withReasons = false): string {
   const rows = runs.map((run) => [
     run.id,
     run.functionId,
     run.status.toLowerCase(),
     timeText(run.createdMs),
     tookText(run),
-    run.error === null ? "" : errorLine(run.error),
+    run.error === null ? (run.waiting?.message ?? "") : errorLine(run.error),
   ]);
-  return tableText(["RUN", "FUNCTION", "STATUS", "CREATED", "TOOK", "ERROR"], rows, columns);
+  const last = withReasons ? "WHY" : "ERROR";
+  return tableText(["RUN", "FUNCTION", "STATUS", "CREATED", "TOOK", last], rows, columns);
 }
 
 export function runText(run: ShownRunDetail, columns: number): string {

@@ -20,6 +20,7 @@ export async function listRuns(context: CommandContext): Promise<ExitCode> {
     const value = options[name];
     if (value !== undefined) query.set(name, value);
   }
+  if (options.waiting) query.set("waiting", "1");
   const client = clientOf(context);
   const page = await withProgress(
     output,
@@ -31,7 +32,7 @@ export async function listRuns(context: CommandContext): Promise<ExitCode> {
     return EXIT.done;
   }
   if (page.runs.length === 0) output.note("There are no such runs.\n");
-  else output.print(runsText(page.runs, output.isTerminal ? output.columns : 0));
+  else output.print(runsText(page.runs, output.isTerminal ? output.columns : 0, options.waiting));
   if (page.nextCursor !== null && page.runs.length > 0) output.note(`More: --cursor ${page.nextCursor}\n`);
   return EXIT.done;
 }

@@ -19,6 +19,7 @@ import { EarlierEvents } from "./queue/earlier-events.ts";
 import { FailedAttempts } from "./queue/failed-attempts.ts";
 import { Fetches } from "./queue/fetches.ts";
 import { HttpReports } from "./queue/http-reports.ts";
+import { MissingWorkers } from "./queue/missing-workers.ts";
 import { Orphans } from "./queue/orphans.ts";
 import { QueueLoop } from "./queue/queue-loop.ts";
 import { RunUpdater } from "./queue/run-updater.ts";
@@ -77,6 +78,7 @@ export interface DispatcherParts {
   readonly unserved: UnservedQueues;
   readonly waitingRuns: WaitingRuns;
   readonly orphans: Orphans;
+  readonly missingWorkers: MissingWorkers;
   readonly repairs: Repairs;
   readonly ends: RunEnds;
   readonly bulkJobs: BulkJobs;
@@ -149,6 +151,7 @@ export function createDispatcherParts(options: DispatcherOptions, emit: Emit<Dis
     ends: new RunEnds({ store, log, clock, timers: options.timers, maxWaiting: settings.maxWaiting }),
     unserved: new UnservedQueues(options, parts),
     waitingRuns,
+    missingWorkers: new MissingWorkers(options, parts),
     orphans: new Orphans({ store, waitingRuns, log }),
     repairs,
     bulkJobs,

@@ -18,6 +18,7 @@ import type { DispatcherOptions } from "./ports.ts";
 import { applyWake } from "./queue/apply-wake.ts";
 import { cancelChain } from "./queue/cancel-chain.ts";
 import type { HttpReports } from "./queue/http-reports.ts";
+import type { MissingWorkers } from "./queue/missing-workers.ts";
 import type { Orphans } from "./queue/orphans.ts";
 import type { DecideOutcome } from "./queue/run-updater.ts";
 import type { WaitingRuns } from "./queue/waiting-runs.ts";
@@ -75,6 +76,11 @@ export class Dispatcher {
   /** Runs that nothing moves on. */
   get orphans(): Orphans {
     return this.#parts.orphans;
+  }
+
+  /** Functions that no connected worker has. */
+  get missingWorkers(): MissingWorkers {
+    return this.#parts.missingWorkers;
   }
 
   async start(): Promise<void> {

@@ -7,7 +7,7 @@ import { findFunction } from "../dispatch/index.ts";
 import { answerJson } from "./json-answer.ts";
 import { waitAsAsked } from "./long-polls.ts";
 import { describe } from "./openapi/describe-route.ts";
-import { orNull, RunDetailSchema, RunSchema } from "./openapi/schemas.ts";
+import { ListedRunSchema, orNull, RunDetailSchema, RunSchema } from "./openapi/schemas.ts";
 import type { HttpParts } from "./parts.ts";
 import { instantIn } from "./read-instant.ts";
 import { runOr404 } from "./run-or-404.ts";
@@ -33,6 +33,9 @@ const QuerySchema = Type.Object({
   before: Type.Optional(Type.String({ description: "Created before this time." })),
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_LIMIT, default: DEFAULT_LIMIT })),
   cursor: Type.Optional(Type.String({ description: "The `nextCursor` of the page before." })),
+  waiting: Type.Optional(
+    Type.String({ description: "`1`: also why each run that has not ended waits; keys of limits without values." }),
+  ),
 });
 
 const LIST = describe({
@@ -41,7 +44,7 @@ const LIST = describe({
   tag: "runs",
   query: QuerySchema,
   answers: {
-    200: Type.Object({ runs: Type.Array(RunSchema), nextCursor: orNull(Type.String()) }, { title: "RunPage" }),
+    200: Type.Object({ runs: Type.Array(ListedRunSchema), nextCursor: orNull(Type.String()) }, { title: "RunPage" }),
   },
 });
 
@@ -94,8 +97,12 @@ export function runsApi(app: Hono, parts: HttpParts): void {
   const runHere = (c: Context, id: string): Promise<RunDetail> => runOr404(c, id, (runId) => store.getRun(runId));
 
   app.get("/v1/runs", LIST, async (c) => {
-    const page = await store.listRuns(await readFilter(c, dispatcher.functions));
-    return answerJson(c, { runs: page.runs.map(runView), nextCursor: page.nextCursor });
+    const { runs, nextCursor } = await store.listRuns(await readFilter(c, dispatcher.functions));
+    if (c.req.query("waiting") !== "1") return answerJson(c, { runs: runs.map(runView), nextCursor });
+    const going = runs.flatMap(({ id, endedMs }) => (endedMs === null ? [id] : []));
+    const why = await dispatcher.waitingRuns.whyWait(going);
+    const views = runs.map((head) => ({ ...runView(head), waiting: waitingView(why.get(head.id) ?? null) }));
+    return answerJson(c, { runs: views, nextCursor });
   });
 
   app.get("/v1/runs/:id", GET, async (c) => {

@@ -65,6 +65,7 @@ const EVENTS_AND_RUNS: readonly MetricRow[] = [
   counted("window_runs", "windowRuns", "Runs made of debounced or batched events."),
   counted("cron_ticks", "cronTicks", "Runs that schedules have started."),
   gauge("runs_in_memory", "Runs whose state this gateway has in memory.", (s) => s.dispatcher.runsInMemory),
+  gauge("orphans", "Runs that have not ended and that nothing moves on: 0.", (s) => s.dispatcher.orphans),
 ];
 
 const FUNCTION_LABELS = ["function", "environment"] as const;

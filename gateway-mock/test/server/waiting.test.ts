@@ -2,7 +2,7 @@ import { waitFor } from "@holdfast/testing";
 import { describe, expect, test } from "vitest";
 import type { RunWaiting } from "../../src/dispatch/admission/waiting-facts.ts";
 import type { Gateway } from "../../src/server.ts";
-import { ended, failed, op, runDetail, send, start, triggered, useGateway } from "./harness.ts";
+import { call, ended, failed, op, runDetail, send, start, triggered, useGateway } from "./harness.ts";
 import type { WorkerFunction } from "./raw-worker.ts";
 
 const bench = useGateway();
@@ -150,5 +150,21 @@ describe("A run that has not ended says why, at its gateway and at another one",
     expect((await waitingFor(gateway, next, "NO_WORKER")).message).toMatch(
       new RegExp(`^No connected worker has the function "shop-order"; the last one was here ${SPAN} ago\\.$`),
     );
+  });
+
+  test("a list says it of each run that has not ended, where that is asked for", async () => {
+    const gateway = await bench.gateway();
+    const worker = await bench.worker(gateway, { maxWorkerConcurrency: 1 });
+    const [over = ""] = await start(gateway);
+    await worker.replied((await worker.request()).request, done);
+    await ended(gateway, over);
+    const [busy = "", next = ""] = await start(gateway, 2);
+    await worker.request();
+    const listed = async (query: string) =>
+      (await call(gateway, `/v1/runs${query}`)) as { runs: { id: string; waiting?: RunWaiting | null }[] };
+    const { runs } = await listed("?waiting=1");
+    const reasons = new Map(runs.map(({ id, waiting }) => [id, waiting?.reason ?? null]));
+    expect([over, busy, next].map((id) => reasons.get(id)).sort()).toEqual(["AT_WORK", "NO_ROOM", null].sort());
+    expect((await listed("")).runs.every((run) => !("waiting" in run))).toBe(true);
   });
 });

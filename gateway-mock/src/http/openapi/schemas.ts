@@ -90,6 +90,12 @@ const WaitingSchema = Type.Object(
   { title: "Waiting" },
 );
 
+/** A run in lists. */
+export const ListedRunSchema = Type.Object(
+  { ...RUN_FIELDS, waiting: Type.Optional(orNull(WaitingSchema)) },
+  { title: "ListedRun" },
+);
+
 const JobSchema = Type.Object({
   id: Type.String(),
   kind: Type.String(),
