@@ -446,6 +446,14 @@ export const ERROR_CATALOGUE = {
     summary: "A process exited before it printed what a test waited for.",
     fix: "The message has its exit code and last lines.",
   },
+  EXPORT_INVALID: {
+    summary: "A file is no export of runs that this version can read.",
+    fix: "Write it with `holdfast-gateway export`, of the same version or an older one; the message says what is wrong with the line.",
+  },
+  REPLAY_APP_INVALID: {
+    summary: "The module that is to replay runs cannot be loaded, or has no functions.",
+    fix: "Name the file that your app starts with, built or with a loader for TypeScript (NODE_OPTIONS='--import tsx'), or one that exports its functions.",
+  },
   TEST_STEP_UNANSWERED: {
     summary: "A function under test called a step that only a gateway can answer, and the test does not answer it.",
     fix: "List the step in `steps`, with a `handler` that returns the answer; an invoked function may be listed in `functions`.",

@@ -13,6 +13,7 @@ export { currentExecution } from "./execution/current.ts";
 export { createMainThreadStrategy } from "./execution/main-thread.ts";
 export { definitionOf } from "./functions/define-function.ts";
 export { createRegistry } from "./functions/registry.ts";
+export { setReplayCollector } from "./functions/replay-collector.ts";
 export { checkKnown, invalidOption } from "./options.ts";
 export { RunNotStartedError } from "./runs/run-errors.ts";
 export {
@@ -28,6 +29,7 @@ export {
 } from "./steps/errors.ts";
 export { referenceFunction } from "./steps/references.ts";
 export { reviveError } from "./steps/revive-error.ts";
+export { hashStepId } from "./steps/step-id.ts";
 export { STEP_KINDS, stepKinds } from "./steps/step-kinds.ts";
 export { stepSignal } from "./steps/step-signal.ts";
 export { SDK_VERSION } from "./version.ts";

@@ -18,6 +18,7 @@ import { createMainThreadStrategy } from "../../execution/main-thread.ts";
 import type { ResolvedClientOptions } from "../../functions/app-client.ts";
 import { appQueues } from "../../functions/app-queues.ts";
 import { type AppInput, appManifest, createRegistry } from "../../functions/registry.ts";
+import { replayCollector } from "../../functions/replay-collector.ts";
 import type { Isolation } from "../../isolation/main/isolation.ts";
 import { ownFolder } from "../../own-files.ts";
 import { checkRuntime, nodeModule } from "../../runtime.ts";
@@ -37,6 +38,7 @@ import { openConnection } from "./open-connection.ts";
 import { prepareIsolation } from "./prepare-isolation.ts";
 import { RECONNECT_BACKOFF, type ResolvedConnectOptions, resolveConnectOptions } from "./resolve-options.ts";
 import { spawnConnectionThread, startEarly, type ThreadHandle } from "./spawn-thread.ts";
+import { unconnected } from "./unconnected.ts";
 
 export interface ConnectInput extends ConnectOptions {
   /** The apps that this process serves, each with the functions made by its client; 1 to 100. */
@@ -62,6 +64,11 @@ const turns = new FairTurns({ monotonicMs: systemClock.monotonicMs, nextTurn: (b
  */
 export async function connect(input: ConnectInput): Promise<Connection> {
   checkRuntime();
+  const replay = replayCollector();
+  if (replay) {
+    for (const { functions } of input.apps) replay.add(functions);
+    return unconnected();
+  }
   // A thread of the pool evaluates the modules of the app again.
   poolThread()?.refuseConnect();
   const client = commonClientOptions(input?.apps);
