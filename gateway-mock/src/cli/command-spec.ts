@@ -22,6 +22,9 @@ export type CommandName =
   | "workers"
   | "workers drain"
   | "workers resume"
+  | "export"
+  | "replay"
+  | "check"
   | "keys create"
   | "keys hash"
   | "keys list";

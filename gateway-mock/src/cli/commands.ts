@@ -16,6 +16,7 @@ import { type CommandSpec, KEYS, RUN_A_GATEWAY, WORK_WITH_IT } from "./command-s
 import { DOCTOR_OPTIONS } from "./doctor-options.ts";
 import { OPERATE_COMMANDS } from "./operate-commands.ts";
 import { REPAIR_COMMANDS } from "./repair-commands.ts";
+import { REPLAY_COMMANDS } from "./replay-options.ts";
 import { RETENTION_COMMANDS } from "./retention-commands.ts";
 
 const { databaseUrl, signingKey, signingKeyFallback, eventKey, keys } = GATEWAY_OPTIONS;
@@ -195,6 +196,7 @@ export const COMMANDS: readonly CommandSpec[] = [
   },
   ...REPAIR_COMMANDS,
   ...OPERATE_COMMANDS,
+  ...REPLAY_COMMANDS,
   ...RETENTION_COMMANDS,
   {
     name: "keys",

@@ -13,6 +13,8 @@ export const EXIT = {
   refused: 5,
   /** The run ended otherwise than asked. */
   otherwise: 6,
+  /** A build would not do what is on record of a run. */
+  diverged: 7,
   interrupted: 130,
 } as const;
 
@@ -27,6 +29,7 @@ export const EXIT_TEXTS: Readonly<Record<ExitCode, string>> = {
   [EXIT.unreachable]: "gateway or database unreachable",
   [EXIT.refused]: "key refused",
   [EXIT.otherwise]: "a run ended otherwise than asked",
+  [EXIT.diverged]: "a build would not do what is on record of a run",
   [EXIT.interrupted]: "interrupted",
 };
 
@@ -40,6 +43,8 @@ const CODES: Partial<Record<ErrorCode, ExitCode>> = {
   ENVIRONMENT_INVALID: EXIT.usage,
   HOST_NOT_LOOPBACK: EXIT.usage,
   EVENT_INVALID: EXIT.usage,
+  EXPORT_INVALID: EXIT.usage,
+  REPLAY_APP_INVALID: EXIT.usage,
   BODY_INVALID: EXIT.usage,
   BODY_TOO_LARGE: EXIT.usage,
   NOT_FOUND: EXIT.notFound,

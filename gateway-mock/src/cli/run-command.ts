@@ -45,6 +45,12 @@ export async function runCommand(name: CommandName, context: CommandContext): Pr
       return (await import("./prune.ts")).prune(context);
     case "hold":
       return (await import("./hold.ts")).holdRuns(context);
+    case "export":
+      return (await import("./exported-runs.ts")).exportRuns(context);
+    case "replay":
+      return (await import("./replay.ts")).replayRuns(context);
+    case "check":
+      return (await import("./replay.ts")).checkRuns(context);
     case "keys create":
       return (await import("./keys.ts")).createKeys(context);
     case "keys hash":

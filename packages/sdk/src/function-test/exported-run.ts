@@ -36,15 +36,19 @@ export function readExportedRun(line: string): ExportedRun {
   } catch (cause) {
     throw new HoldfastError("EXPORT_INVALID", "A line of the export is not JSON.", { cause });
   }
-  const { format, run } = isRecord(value) ? value : {};
+  const { format } = isRecord(value) ? value : {};
   if (format !== RUN_FORMAT) {
     const what = typeof format === "string" ? `has the format "${format}"` : "names no format";
     throw new HoldfastError("EXPORT_INVALID", `A line of the export ${what}; this version reads ${RUN_FORMAT}.`);
   }
-  if (!isRecord(run) || typeof run.id !== "string" || !Array.isArray(run.log)) {
-    throw new HoldfastError("EXPORT_INVALID", "A line of the export has no run with its log.");
-  }
-  return value as unknown as ExportedRun;
+  if (isExportedRun(value)) return value;
+  throw new HoldfastError("EXPORT_INVALID", "A line of the export has no run with its log.");
+}
+
+function isExportedRun(value: unknown): value is ExportedRun {
+  const { run } = isRecord(value) ? value : {};
+  if (!isRecord(run) || !Array.isArray(run.log)) return false;
+  return [run.id, run.functionId, run.appId, run.appVersion, run.status].every((field) => typeof field === "string");
 }
 
 type Row = Parameters<typeof applyRow>[1];

@@ -1,0 +1,129 @@
+/** `replay` and `check`: would a build of an app do what is on record, and go on from there? */
+import { createReadStream } from "node:fs";
+import { createInterface } from "node:readline";
+import { HoldfastError, messageOf } from "@holdfast/core";
+import { type CommandContext, clientOf, readOptions } from "./context.ts";
+import { EXIT, type ExitCode } from "./exit-codes.ts";
+import { exportedLines, listedRuns } from "./exported-runs.ts";
+import { type AppReplay, loadReplay, type ReplayResult, type ShownDivergence } from "./load-replay.ts";
+import { type Output, printJson } from "./output.ts";
+import { withProgress } from "./progress.ts";
+import { CHECK_OPTIONS, REPLAY_OPTIONS } from "./replay-options.ts";
+import { tableText } from "./table.ts";
+
+const LIVING = ["PENDING", "RUNNING", "WAITING"] as const;
+
+export async function replayRuns(context: CommandContext): Promise<ExitCode> {
+  const { app, json } = readOptions(REPLAY_OPTIONS, context);
+  const { output, args } = context;
+  const replay = await loadReplay(app);
+  const results: ReplayResult[] = [];
+  for await (const line of linesOf(args[0] ?? "-")) results.push(await replay.run(line));
+  if (results.length === 0) throw new HoldfastError("EXPORT_INVALID", "There is no run in what is to be replayed.");
+  if (json) printJson(output, { runs: results });
+  else for (const result of results) output.print(`${textOf(result)}\n`);
+  return codeOf(results);
+}
+
+async function* linesOf(file: string): AsyncGenerator<string> {
+  const input = file === "-" ? process.stdin : createReadStream(file);
+  const failed = new Promise<never>((_resolve, reject) => {
+    input.once("error", (cause: unknown) =>
+      reject(new HoldfastError("GATEWAY_USAGE", `${file} cannot be read: ${messageOf(cause)}.`, { cause })),
+    );
+  });
+  failed.catch(() => {});
+  const lines = createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })[Symbol.asyncIterator]();
+  for (;;) {
+    const next = await Promise.race([lines.next(), failed]);
+    if (next.done) return;
+    if (next.value.trim() !== "") yield next.value;
+  }
+}
+
+export async function checkRuns(context: CommandContext): Promise<ExitCode> {
+  const { app, function: fn, limit, all, json } = readOptions(CHECK_OPTIONS, context);
+  const { output } = context;
+  const client = clientOf(context);
+  const replay = await loadReplay(app);
+  const results: ReplayResult[] = [];
+  const check = async (): Promise<void> => {
+    for (const status of LIVING) {
+      for await (const runs of listedRuns(client, { status, function: fn, limit: limit - results.length })) {
+        const ids = runs.filter((run) => isOfApp(replay, run)).map(({ id }) => id);
+        for await (const line of exportedLines(client, ids, true)) results.push(await replay.run(line));
+      }
+      if (results.length >= limit) return;
+    }
+  };
+  await withProgress(output, () => `Replaying living runs … ${results.length}`, check);
+  const once = [...new Map(results.map((result) => [result.runId, result])).values()];
+  if (json)
+    printJson(output, { functions: replay.functions, checked: once.length, runs: all ? once : once.filter(differs) });
+  else printCheck(output, once, all);
+  return codeOf(once);
+}
+
+/** Functions of other apps are other builds' concern. */
+function isOfApp({ functions }: AppReplay, { appId, functionId }: { appId: string; functionId: string }): boolean {
+  return functions.some((slug) => slug === functionId || slug.startsWith(`${appId}-`));
+}
+
+const differs = ({ divergence }: ReplayResult): boolean => divergence !== null;
+
+const codeOf = (results: readonly ReplayResult[]): ExitCode => (results.some(differs) ? EXIT.diverged : EXIT.done);
+
+function printCheck(output: Output, results: readonly ReplayResult[], all: boolean): void {
+  if (results.length === 0) return output.note("There are no living runs of this app.\n");
+  const groups = new Map<string, ReplayResult[]>();
+  for (const result of results) {
+    const key = `${result.functionId}\n${result.appVersion}`;
+    groups.set(key, [...(groups.get(key) ?? []), result]);
+  }
+  const rows = [...groups.values()].map((group) => {
+    const { functionId = "", appVersion = "" } = group[0] ?? {};
+    const bad = group.filter(differs);
+    const [first] = bad;
+    const where = first ? `${whereOf(first)} (run ${first.runId})` : "";
+    return [functionId, appVersion || "-", String(group.length), String(bad.length), where];
+  });
+  output.print(
+    tableText(["FUNCTION", "VERSION", "RUNS", "DIFFER", "FIRST"], rows, output.isTerminal ? output.columns : 0),
+  );
+  if (all) for (const result of results.filter(differs)) output.print(`${textOf(result)}\n`);
+  const bad = results.filter(differs).length;
+  output.note(
+    bad === 0 ? "This build goes on with all of them.\n" : `${bad} of ${results.length} runs would differ.\n`,
+  );
+}
+
+function textOf(result: ReplayResult): string {
+  const { runId, functionId, steps, next } = result;
+  const head = `${runId}  ${functionId}`;
+  if (differs(result)) return `${head}  differs: ${whereOf(result)}`;
+  const then = next.length === 0 ? "" : `, goes on with ${next.map((step) => `"${step}"`).join(", ")}`;
+  return `${head}  the same, ${steps} ${steps === 1 ? "step" : "steps"}${then}`;
+}
+
+const NOTHING: ShownDivergence = { type: "" };
+
+/** In words. */
+function whereOf({ divergence }: ReplayResult): string {
+  const { type, step = "", after = "", message = "" } = divergence ?? NOTHING;
+  switch (type) {
+    case "function-missing":
+      return "this build has no such function";
+    case "step-missing":
+      return `step "${step}" is on record and not asked for any more`;
+    case "step-new":
+      return `step "${step}" is new, and the run had ended without it`;
+    case "step-order":
+      return `step "${step}" comes after "${after}" now`;
+    case "handler-stuck":
+      return "the handler waits for something that is no step";
+    case "handler-failed":
+      return `the handler throws: ${message}`;
+    default:
+      return message || type;
+  }
+}
