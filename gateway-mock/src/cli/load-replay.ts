@@ -12,6 +12,8 @@ export interface ShownDivergence {
   readonly type: string;
   readonly step?: string;
   readonly after?: string;
+  readonly recorded?: string;
+  readonly found?: string;
   readonly message?: string;
 }
 

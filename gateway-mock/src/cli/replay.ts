@@ -109,7 +109,7 @@ const NOTHING: ShownDivergence = { type: "" };
 
 /** In words. */
 function whereOf({ divergence }: ReplayResult): string {
-  const { type, step = "", after = "", message = "" } = divergence ?? NOTHING;
+  const { type, step = "", after = "", recorded = "", found = "", message = "" } = divergence ?? NOTHING;
   switch (type) {
     case "function-missing":
       return "this build has no such function";
@@ -117,6 +117,8 @@ function whereOf({ divergence }: ReplayResult): string {
       return `step "${step}" is on record and not asked for any more`;
     case "step-new":
       return `step "${step}" is new, and the run had ended without it`;
+    case "step-different":
+      return `step ${recorded} is on record where the code now has ${found}`;
     case "step-order":
       return `step "${step}" comes after "${after}" now`;
     case "handler-stuck":

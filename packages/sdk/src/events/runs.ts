@@ -42,6 +42,9 @@ export interface Run {
   readonly createdMs: number;
   readonly startedMs: number | null;
   readonly endedMs: number | null;
+  /** The run as which it went on (`continueAs`): then its end was not the end. Only of a run that is asked for by its id. */
+  readonly continuedAs?: string | null;
+  readonly continuedFrom?: string | null;
   /** Null when it does not wait for a worker. Only `getRun` has it. */
   readonly waiting?: RunWaiting | null;
 }

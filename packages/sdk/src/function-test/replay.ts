@@ -28,7 +28,7 @@ export type Divergence =
   /** A run that had ended asks for a step that it has never had. */
   | { readonly type: "step-new"; readonly step: string }
   /** Another step, or another order: what is on record, and what the code has there. */
-  | { readonly type: "step-different"; readonly message: string }
+  | { readonly type: "step-different"; readonly recorded: string; readonly found: string }
   /** Steps that are all on record come in another order. */
   | { readonly type: "step-order"; readonly step: string; readonly after: string }
   /** The handler throws where the run went on. */
@@ -137,7 +137,7 @@ export class Replay {
     const result = await orStuck(strategy.execute(requestOf(exported), NO_PORT, stop.signal));
     if (result === "stuck") return found({ type: "handler-stuck" });
     const failure = failureOf(result);
-    if (failure?.code === "NON_DETERMINISM") return found({ type: "step-different", message: failure.message });
+    if (failure?.code === "NON_DETERMINISM") return found(differentStep(failure.message));
     const missing = [...recorded].find(([key]) => !asked.has(key));
     if (missing && failure && !isEnded(run.status)) return found({ type: "handler-failed", message: failure.message });
     if (missing) return found({ type: "step-missing", step: missing[1].name });
@@ -149,6 +149,14 @@ export class Replay {
     if (failure) return found({ type: "handler-failed", message: failure.message });
     return found(null, [...new Set([...fresh, ...begun])]);
   }
+}
+
+const CONFLICT = /recorded the step (.+) where the code now has (.+?)\. Keep ids/;
+
+/** The error as it was reported says it in words only. */
+function differentStep(message: string): Divergence {
+  const [, recorded = message, found = "another one"] = CONFLICT.exec(message) ?? [];
+  return { type: "step-different", recorded, found };
 }
 
 /** A step that is asked for after one that it came before; null = there is none. */

@@ -21,7 +21,7 @@ export interface RunHandle<Output = unknown> {
   readonly id: string;
   readonly status: () => Promise<RunStatus>;
   /**
-   * Waits for the end of the run and gives what the function returned. Rejects with the error that the run failed with;
+   * Waits for the end of the run, or of what it went on as (`continueAs`), and gives what the function returned. Rejects with the error that the run failed with;
    * with `RUN_CANCELLED` when it was cancelled. Gateways may come and go meanwhile.
    * @throws HoldfastError `RUN_CANCELLED`, `RUN_RESULT_TIMEOUT`, `RUNS_UNAVAILABLE`
    */
@@ -63,6 +63,7 @@ export function runHandle<Output>(access: GatewayAccess, id: string, ports: Send
 
 async function existing(access: GatewayAccess, id: string, ports: SendPorts): Promise<Run> {
   const run = await fetchRun(access, id, ports);
+  if (run?.continuedAs) return existing(access, run.continuedAs, ports);
   if (run) return run;
   throw new HoldfastError("RUNS_UNAVAILABLE", `There is no run ${id} (any more) at ${access.apiBaseUrl}.`);
 }
@@ -96,7 +97,7 @@ const TIMED_OUT = Symbol("timed out");
 /** Asks for a run again and again, each time as long as gateways allow, until it has ended. */
 class Poll {
   readonly #access: GatewayAccess;
-  readonly #id: string;
+  #id: string;
   readonly #ports: SendPorts;
   readonly #signal: AbortSignal;
   #last: Run | undefined;
@@ -117,11 +118,14 @@ class Poll {
       try {
         const run = await fetchRun(this.#access, this.#id, this.#ports, { waitMs: POLL_MS, signal: this.#signal });
         if (!run) return await existing(this.#access, this.#id, this.#ports);
-        if (run.endedMs !== null) return run;
+        const next = run.endedMs === null ? null : run.continuedAs;
+        if (run.endedMs !== null && !next) return run;
+        // It went on as another run: the end of that one is meant.
+        this.#id = next ?? this.#id;
         this.#last = run;
         failures = 0;
         answeredMs = clock.monotonicMs();
-        if (answeredMs - askedMs < EARLY_MS) await sleep(timers, PAUSE_MS, this.#signal);
+        if (!next && answeredMs - askedMs < EARLY_MS) await sleep(timers, PAUSE_MS, this.#signal);
       } catch (error) {
         if (this.#signal.aborted) return null;
         failures += 1;

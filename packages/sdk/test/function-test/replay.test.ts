@@ -73,10 +73,7 @@ describe("Replay", () => {
         await step.run("charge the card", body("charge"));
       },
       ENDED,
-      {
-        type: "step-different",
-        message: expect.stringMatching(/recorded the step "run:charge" \(number 1\).*"run:charge the card"/),
-      },
+      { type: "step-different", recorded: '"run:charge" (number 1)', found: '"run:charge the card" (number 1)' },
     ],
     [
       "another order",
