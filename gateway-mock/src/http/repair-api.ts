@@ -14,13 +14,14 @@ import { RunSchema } from "./openapi/schemas.ts";
 import type { HttpParts } from "./parts.ts";
 import { runOr404 } from "./run-or-404.ts";
 import { runView } from "./run-view.ts";
-import { versionOf } from "./wanted-version.ts";
+import { newRunIdOf, versionOf } from "./wanted-version.ts";
 
 const MAX_BODY_BYTES = 64 * 1024;
 
 const AppVersion = Type.String({
   description: "`newest` (default), `same` as the run had, or a version of the app.",
 });
+const NewRunId = Type.String({ description: "A ULID for the new run: a repeated call makes no second one." });
 const json = (schema: TSchema): BodyDescription => ({ contentType: "application/json", schema });
 const params = { id: "The run's id." };
 const made = Type.Object({ runId: Type.String(), run: RunSchema }, { title: "MadeRun" });
@@ -30,7 +31,7 @@ const RERUN = describe({
   summary: "Makes a new run of the same events.",
   tag: "runs",
   params,
-  body: json(Type.Object({ appVersion: Type.Optional(AppVersion) })),
+  body: json(Type.Object({ appVersion: Type.Optional(AppVersion), newRunId: Type.Optional(NewRunId) })),
   answers: { 200: made },
   failures: { 404: "There is no such run.", 409: "`RUN_SKIPPED`, `FUNCTION_UNKNOWN`." },
 });
@@ -45,6 +46,7 @@ const FORK = describe({
       step: Type.String({ description: "The id that the code gives it, a repeat with its number: `fetch:2`." }),
       result: Type.Optional(Type.Unknown({ description: "What the step gives; without it the step is done again." })),
       appVersion: Type.Optional(AppVersion),
+      newRunId: Type.Optional(NewRunId),
     }),
   ),
   answers: { 200: made },
@@ -86,14 +88,15 @@ export function repairApi(app: Hono, { store, dispatcher }: HttpParts): void {
 
   app.post("/v1/runs/:id/rerun", RERUN, limitBody(MAX_BODY_BYTES), async (c) => {
     const id = c.req.param("id");
-    const body = await bodyOf(c, ["appVersion"]);
+    const body = await bodyOf(c, ["appVersion", "newRunId"]);
     await runHere(c, id);
-    return answerMade(c, await dispatcher.repairs.rerun(id, { version: versionOf(body) }));
+    const runId = await dispatcher.repairs.rerun(id, { version: versionOf(body), ...newRunIdOf(body) });
+    return answerMade(c, runId);
   });
 
   app.post("/v1/runs/:id/fork", FORK, limitBody(WIRE_LIMITS.maxOutputBytes + MAX_BODY_BYTES), async (c) => {
     const id = c.req.param("id");
-    const body = await bodyOf(c, ["step", "result", "appVersion"]);
+    const body = await bodyOf(c, ["step", "result", "appVersion", "newRunId"]);
     const { step } = body;
     if (typeof step !== "string" || step === "") {
       throw new HoldfastError("BODY_INVALID", "`step` must be the id of the step from which the run is to go on.");
@@ -103,7 +106,8 @@ export function repairApi(app: Hono, { store, dispatcher }: HttpParts): void {
       throw new HoldfastError("BODY_TOO_LARGE", `\`result\` is larger than ${WIRE_LIMITS.maxOutputBytes} bytes.`);
     }
     await runHere(c, id);
-    return answerMade(c, await dispatcher.repairs.fork(id, { step, resultText, version: versionOf(body) }));
+    const options = { step, resultText, version: versionOf(body), ...newRunIdOf(body) };
+    return answerMade(c, await dispatcher.repairs.fork(id, options));
   });
 
   app.delete("/v1/runs/:id", DELETE, async (c) => {

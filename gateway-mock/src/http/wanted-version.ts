@@ -1,6 +1,13 @@
 /** Reads on which version of its app a run is to go on. */
-import { HoldfastError } from "@holdfast/core";
+import { HoldfastError, isUlid } from "@holdfast/core";
 import type { WantedVersion } from "../dispatch/index.ts";
+
+/** The id that the caller gives the new run, so that a repeated call makes no second one. */
+export function newRunIdOf({ newRunId }: Readonly<Record<string, unknown>>): { readonly newRunId?: string } {
+  if (newRunId === undefined) return {};
+  if (typeof newRunId === "string" && isUlid(newRunId)) return { newRunId };
+  throw new HoldfastError("BODY_INVALID", "`newRunId` must be a ULID.");
+}
 
 export function versionOf({ appVersion }: Readonly<Record<string, unknown>>): WantedVersion {
   if (appVersion === undefined || appVersion === "newest") return { type: "newest" };

@@ -33,5 +33,5 @@ export type { InvocationArgs, InvocationOptions } from "./runs/invoke-run.ts";
 export type { HeldBackBy } from "./runs/run-errors.ts";
 export { RunNotStartedError } from "./runs/run-errors.ts";
 export type { InvokedRun, ResultOptions, RunHandle } from "./runs/run-handle.ts";
-export type { ListRunsOptions, ResultOf, RunsApi } from "./runs/runs-api.ts";
+export type { ForkOptions, ListRunsOptions, RepairOptions, ResultOf, RunsApi } from "./runs/runs-api.ts";
 export { type FunctionReference, referenceFunction } from "./steps/references.ts";

@@ -51,7 +51,7 @@ export type { IsolateOption } from "./functions/isolate-option.ts";
 export type { InvocationArgs, InvocationOptions } from "./runs/invoke-run.ts";
 export type { HeldBackBy } from "./runs/run-errors.ts";
 export type { InvokedRun, ResultOptions, RunHandle } from "./runs/run-handle.ts";
-export type { ListRunsOptions, ResultOf, RunsApi } from "./runs/runs-api.ts";
+export type { ForkOptions, ListRunsOptions, RepairOptions, ResultOf, RunsApi } from "./runs/runs-api.ts";
 export {
   connect,
   cron,

@@ -213,7 +213,9 @@ export class BulkJobs {
       case "cancel":
         return this.#cancel(bulk, runId);
       case "rerun":
-        return this.#rerun(bulk, runId);
+        // It may have been made before the last gateway that was at it could say so.
+        await repairs.rerun(runId, { version: versionOf(bulk), newRunId: rerunIdOf(bulk.id, runId) });
+        return "done";
       case "resume":
         return (await repairs.resumeEndedBefore(runId, bulk.createdMs, versionOf(bulk))) ? "done" : "skipped";
       case "delete":
@@ -232,20 +234,6 @@ export class BulkJobs {
     } finally {
       runs.release(runId);
     }
-  }
-
-  /** Its new run may have been made before the last gateway that was at it could say so. */
-  async #rerun(bulk: BulkJob, runId: string): Promise<"done"> {
-    const { store } = this.#options;
-    const newRunId = rerunIdOf(bulk.id, runId);
-    const isMade = async (): Promise<boolean> => (await store.getRun(newRunId)) !== null;
-    if (await isMade()) return "done";
-    try {
-      await this.#parts.repairs.rerun(runId, { version: versionOf(bulk), newRunId });
-    } catch (error) {
-      if (!isRefusedForData(error) || !(await isMade())) throw error;
-    }
-    return "done";
   }
 }
 

@@ -4,7 +4,14 @@
  */
 import { HoldfastError, sleep, type UlidFactory, unreachable } from "@holdfast/core";
 import { forkOf, isEnded, type RunMeta, readRunCreated, resumePlan, stepKeyIn, stepNamesIn } from "@holdfast/engine";
-import { type DeleteOutcome, type LogRow, plainName, type RunStatus, type StoredRun } from "@holdfast/store";
+import {
+  type DeleteOutcome,
+  isRefusedForData,
+  type LogRow,
+  plainName,
+  type RunStatus,
+  type StoredRun,
+} from "@holdfast/store";
 import type { DispatcherOptions } from "../ports.ts";
 import type { DecideOutcome, RunUpdater } from "../queue/run-updater.ts";
 import type { KnownFunction } from "../registry/functions.ts";
@@ -176,6 +183,8 @@ export class Repairs {
     { version = NEWEST, newRunId = this.#parts.newId() }: RerunOptions,
   ): Promise<string> {
     const { head, log } = origin;
+    // Of a call that is repeated, since its answer was lost.
+    if (await this.#isMade(newRunId)) return newRunId;
     const created = log.find(({ kind }) => kind === "RUN_CREATED");
     const { eventText, moreText } = readRunCreated(created?.dataJson ?? '{"run":{},"event":null}');
     const event = { id: head.eventId, name: head.eventName, tsMs: 0, payloadJson: eventText };
@@ -185,11 +194,18 @@ export class Repairs {
       const appVersion = this.#versionOf(origin, fn, version);
       const again = { event, more, origin: { runId: newRunId, meta, kept } };
       const wanted = appVersion === null ? again : { ...again, appVersion };
-      const outcome = await startAgain(this.#options.store, this.#parts, fn, wanted);
+      const outcome = await startAgain(this.#options.store, this.#parts, fn, wanted).catch(async (error: unknown) => {
+        if (isRefusedForData(error) && (await this.#isMade(newRunId))) return "made" as const;
+        throw error;
+      });
       if (outcome === "made") return newRunId;
       if (outcome === "skipped") throw skipped(fn);
     }
     throw new HoldfastError("STORE_FAILED", "The registered functions kept changing during the write. Retry.");
+  }
+
+  async #isMade(newRunId: string): Promise<boolean> {
+    return (await this.#options.store.getRun(newRunId)) !== null;
   }
 
   /** What another gateway learned a moment ago may not be known here yet. */

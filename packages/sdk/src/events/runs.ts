@@ -110,6 +110,31 @@ export function cancelRun(options: GatewayAccess, runId: string, ports: SendPort
   ).then(({ cancelled }) => cancelled);
 }
 
+/** What is done with a run after its end; the answer names the run that goes on. Called again it does the same. */
+export function repairRun(
+  options: GatewayAccess,
+  { runId, verb, body }: { readonly runId: string; readonly verb: "rerun" | "fork" | "resume"; readonly body: object },
+  ports: SendPorts,
+): Promise<string> {
+  const call = { path: `v1/runs/${encodeURIComponent(runId)}/${verb}`, body: JSON.stringify(body) };
+  return get(options, call, ports, (_status, answer) =>
+    typeof answer.runId === "string" ? { runId: answer.runId } : undefined,
+  ).then((made) => made.runId);
+}
+
+/** False: there is no such run (any more). */
+export function deleteRun(
+  options: GatewayAccess,
+  runId: string,
+  { cancel }: { readonly cancel: boolean },
+  ports: SendPorts,
+): Promise<boolean> {
+  const path = `v1/runs/${encodeURIComponent(runId)}${cancel ? "?cancel=1" : ""}`;
+  return get(options, { path, method: "DELETE" }, ports, (status) => ({ deleted: status !== 404 })).then(
+    ({ deleted }) => deleted,
+  );
+}
+
 /** @throws HoldfastError `RUNS_UNAVAILABLE` */
 export function fetchRuns(options: GatewayAccess, filter: RunFilter, ports: SendPorts): Promise<RunPage> {
   const query = new URLSearchParams();

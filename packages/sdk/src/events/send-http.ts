@@ -31,6 +31,7 @@ export interface SendRequest {
   readonly headers: Record<string, string>;
   /** Without it the request is a GET. */
   readonly body?: string;
+  readonly method?: "DELETE";
   /** For one try, to the last byte of the answer. Default 10 s. */
   readonly tryTimeoutMs?: number;
   /** The answer is no longer needed. */
@@ -97,7 +98,7 @@ export async function callSigned<T>(
 const REFUSED = Symbol("refused");
 
 async function tryOnce<T>(
-  { url, headers, body, tryTimeoutMs = TRY_TIMEOUT_MS, signal }: SendRequest,
+  { url, headers, body, method, tryTimeoutMs = TRY_TIMEOUT_MS, signal }: SendRequest,
   ports: SendPorts,
   judge: (status: number, text: string) => Judgement<T>,
 ): Promise<Judgement<T>> {
@@ -107,7 +108,7 @@ async function tryOnce<T>(
   signal?.addEventListener("abort", unwanted, { once: true });
   try {
     if (signal?.aborted) unwanted();
-    const sent = body === undefined ? { method: "GET" } : { method: "POST", body };
+    const sent = body === undefined ? { method: method ?? "GET" } : { method: "POST", body };
     const response = await ports.fetch(url, { ...sent, headers, signal: end.signal });
     return judge(response.status, await response.text());
   } catch (cause) {

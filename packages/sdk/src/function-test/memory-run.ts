@@ -40,6 +40,8 @@ export interface MemoryRunOptions {
   readonly finishInMs: number | null;
   readonly nowMs: number;
   readonly runId?: string;
+  /** Facts of finished steps, with which a fork begins. */
+  readonly kept?: readonly LogRow[];
 }
 
 /** What comes next in a run: a job for a worker, or something that was decided on here. */
@@ -71,6 +73,7 @@ type LogRow = Decision["log"][number];
  */
 export class MemoryRun {
   readonly state: RunState;
+  readonly log: LogRow[] = [];
   nowMs: number;
   /** With its result or its error, once it has ended. */
   head: Decision["head"] = { status: "PENDING" };
@@ -94,9 +97,10 @@ export class MemoryRun {
       ...(deadlineInMs === null ? {} : { deadlineInMs }),
       ...(finishInMs === null ? {} : { finishInMs }),
     };
-    const rows = [runCreatedRow(meta, first ?? "null", more)];
+    const { kept = [] } = options;
+    const rows = [runCreatedRow(meta, first ?? "null", more), ...kept];
     const add = (kind: JobState["kind"], key: string, delayMs: number): void => {
-      rows.push(jsonRow("DISPATCHED", key, 0, rows.length, { job: this.#newId(), kind, delayMs }));
+      rows.push(jsonRow("DISPATCHED", key, 0, rows.length - kept.length, { job: this.#newId(), kind, delayMs }));
     };
     add("pass", "", 0);
     if (deadlineInMs !== null) add("timer", DEADLINE, deadlineInMs);
@@ -196,6 +200,7 @@ export class MemoryRun {
       const name = `${row.kind} ${row.key} ${row.attempt} ${row.iteration}`;
       if (this.#written.has(name)) continue;
       this.#written.add(name);
+      this.log.push(row);
       applyRow(this.state, row, this.nowMs);
     }
   }

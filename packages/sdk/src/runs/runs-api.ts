@@ -1,8 +1,18 @@
 /** `app.runs`: runs by their ids, of whatever started them. */
+import { createUlidFactory } from "@holdfast/core";
 import { type FollowFilter, type FollowOptions, followRuns } from "../events/follow-runs.ts";
 import type { GatewayAccess } from "../events/gateway-access.ts";
 import type { RunEvent } from "../events/run-events.ts";
-import { cancelRun, fetchRun, fetchRuns, type Run, type RunFilter, type RunPage } from "../events/runs.ts";
+import {
+  cancelRun,
+  deleteRun,
+  fetchRun,
+  fetchRuns,
+  type Run,
+  type RunFilter,
+  type RunPage,
+  repairRun,
+} from "../events/runs.ts";
 import type { SendPorts } from "../events/send-http.ts";
 import { type InstantLike, instantOf } from "../steps/points-in-time.ts";
 import type { OutputOf } from "../steps/references.ts";
@@ -15,6 +25,17 @@ export interface ListRunsOptions extends Omit<RunFilter, "after" | "before"> {
   readonly after?: InstantLike | number;
   /** Created before this time. */
   readonly before?: InstantLike | number;
+}
+
+/** On which version of its app a run goes on. */
+export interface RepairOptions {
+  /** "newest" (default), "same" as the run had, or a version of the app. */
+  readonly appVersion?: string;
+}
+
+export interface ForkOptions extends RepairOptions {
+  /** What the step gives, instead of being done again: JSON. */
+  readonly result?: unknown;
 }
 
 /** What a run of the function comes to, as JSON has it: nothing is null. */
@@ -40,6 +61,27 @@ export interface RunsApi {
    * @throws HoldfastError `RUNS_UNAVAILABLE`
    */
   cancel(runId: string): Promise<boolean>;
+  /**
+   * Makes a new run of the same events; its id.
+   * @throws HoldfastError `RUNS_UNAVAILABLE`, with the gateway's reason
+   */
+  rerun(runId: string, options?: RepairOptions): Promise<string>;
+  /**
+   * Makes a new run that keeps what had ended before a step, and goes on from there; its id. With `result` the step is
+   * not done again either, and gives that: `runs.fork(id, "load", { result: { id: 7 } })`.
+   * @throws HoldfastError `RUNS_UNAVAILABLE`, with the gateway's reason
+   */
+  fork(runId: string, step: string, options?: ForkOptions): Promise<string>;
+  /**
+   * Lets a run that failed or was cancelled go on: finished steps stay, what failed gets new attempts.
+   * @throws HoldfastError `RUNS_UNAVAILABLE`, with the gateway's reason
+   */
+  resume(runId: string, options?: RepairOptions): Promise<void>;
+  /**
+   * Deletes a run that has ended, or with `cancel` any; false when there is none of this id.
+   * @throws HoldfastError `RUNS_UNAVAILABLE`, with the gateway's reason
+   */
+  delete(runId: string, options?: { readonly cancel?: boolean }): Promise<boolean>;
   /** The handle of a run: `await app.runs.handle<typeof order>(id).result()`. */
   handle<Target = unknown>(runId: string): RunHandle<ResultOf<Target>>;
   /**
@@ -81,6 +123,30 @@ export class Runs implements RunsApi {
 
   cancel(runId: string): Promise<boolean> {
     return cancelRun(this.#access, runId, this.#ports());
+  }
+
+  rerun(runId: string, options: RepairOptions = {}): Promise<string> {
+    const body = { ...options, newRunId: this.#newId() };
+    return repairRun(this.#access, { runId, verb: "rerun", body }, this.#ports());
+  }
+
+  fork(runId: string, step: string, options: ForkOptions = {}): Promise<string> {
+    const body = { step, ...options, newRunId: this.#newId() };
+    return repairRun(this.#access, { runId, verb: "fork", body }, this.#ports());
+  }
+
+  async resume(runId: string, options: RepairOptions = {}): Promise<void> {
+    await repairRun(this.#access, { runId, verb: "resume", body: options }, this.#ports());
+  }
+
+  delete(runId: string, { cancel = false }: { readonly cancel?: boolean } = {}): Promise<boolean> {
+    return deleteRun(this.#access, runId, { cancel }, this.#ports());
+  }
+
+  /** So that a call that is tried again makes one run. */
+  #newId(): string {
+    const { clock, random } = this.#ports();
+    return createUlidFactory(clock, random)();
   }
 
   handle<Target = unknown>(runId: string): RunHandle<ResultOf<Target>> {

@@ -85,3 +85,28 @@ test("reading runs is tried again after 503", async () => {
 test("an app can do all that a client can", () => {
   expect(new Holdfast({ id: "app" }, {})).toBeInstanceOf(HoldfastClient);
 });
+
+test("runs are run again, forked, resumed and deleted; a call that is tried again names the same new run", async () => {
+  const bodies: unknown[] = [];
+  const urls: string[] = [];
+  const fetch = async (url: string, init: RequestInit): Promise<Response> => {
+    urls.push(`${init.method} ${new URL(url).pathname}${new URL(url).search}`);
+    if (typeof init.body === "string") bodies.push(JSON.parse(init.body));
+    if (urls.length === 1) throw new Error("the connection broke");
+    return new Response(JSON.stringify({ runId: "r2", deleted: true }));
+  };
+  const client = new HoldfastClient({ id: "a", isDev: true, baseUrl: "http://gateway.test", fetch }, {});
+  expect(await client.runs.rerun("r1")).toBe("r2");
+  expect(bodies[0]).toEqual(bodies[1]);
+  expect(await client.runs.fork("r1", "load", { result: { id: 7 }, appVersion: "same" })).toBe("r2");
+  await client.runs.resume("r1");
+  expect(await client.runs.delete("r1", { cancel: true })).toBe(true);
+  expect(bodies[2]).toEqual({ step: "load", result: { id: 7 }, appVersion: "same", newRunId: expect.any(String) });
+  expect(bodies[3]).toEqual({});
+  expect(urls.slice(1)).toEqual([
+    "POST /v1/runs/r1/rerun",
+    "POST /v1/runs/r1/fork",
+    "POST /v1/runs/r1/resume",
+    "DELETE /v1/runs/r1?cancel=1",
+  ]);
+});

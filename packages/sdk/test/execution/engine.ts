@@ -36,6 +36,8 @@ export interface EngineOptions {
   readonly answer?: (ops: readonly Op[], number: number) => CheckpointOutcome | Promise<CheckpointOutcome>;
   readonly slug?: string;
   readonly maxPasses?: number;
+  /** Facts of finished steps, with which a fork begins. */
+  readonly kept?: Decision["log"];
   /** Timers of the pass run so many times as fast. */
   readonly haste?: number;
   /** What a wait, an invocation or a request gets, as the memo has it; default: nothing, so that waits time out. */
@@ -105,6 +107,7 @@ export class Engine {
       finishInMs: null,
       nowMs: this.#startedMs,
       runId: "01RUN",
+      ...(options.kept ? { kept: options.kept } : {}),
     });
     this.#records = new Records(this.#memory.state);
   }
@@ -112,6 +115,10 @@ export class Engine {
   /** Finished steps by hashed id, in the order of their completion; what a test puts here the run has on record. */
   get memo(): Records {
     return this.#records;
+  }
+
+  get log(): Decision["log"] {
+    return this.#memory.log;
   }
 
   get signatures(): Records["signatures"] {
