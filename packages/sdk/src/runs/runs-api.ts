@@ -1,5 +1,4 @@
 /** `app.runs`: runs by their ids, of whatever started them. */
-import { createUlidFactory } from "@holdfast/core";
 import { type FollowFilter, type FollowOptions, followRuns } from "../events/follow-runs.ts";
 import type { GatewayAccess } from "../events/gateway-access.ts";
 import type { RunEvent } from "../events/run-events.ts";
@@ -17,6 +16,7 @@ import type { SendPorts } from "../events/send-http.ts";
 import { type InstantLike, instantOf } from "../steps/points-in-time.ts";
 import type { OutputOf } from "../steps/references.ts";
 import type { InvokeResult } from "../steps/step-types.ts";
+import { newRunId } from "./new-run-id.ts";
 import { type RunHandle, runHandle } from "./run-handle.ts";
 
 /** Which runs to list. */
@@ -126,12 +126,12 @@ export class Runs implements RunsApi {
   }
 
   rerun(runId: string, options: RepairOptions = {}): Promise<string> {
-    const body = { ...options, newRunId: this.#newId() };
+    const body = { ...options, newRunId: newRunId(this.#ports()) };
     return repairRun(this.#access, { runId, verb: "rerun", body }, this.#ports());
   }
 
   fork(runId: string, step: string, options: ForkOptions = {}): Promise<string> {
-    const body = { step, ...options, newRunId: this.#newId() };
+    const body = { step, ...options, newRunId: newRunId(this.#ports()) };
     return repairRun(this.#access, { runId, verb: "fork", body }, this.#ports());
   }
 
@@ -141,12 +141,6 @@ export class Runs implements RunsApi {
 
   delete(runId: string, { cancel = false }: { readonly cancel?: boolean } = {}): Promise<boolean> {
     return deleteRun(this.#access, runId, { cancel }, this.#ports());
-  }
-
-  /** So that a call that is tried again makes one run. */
-  #newId(): string {
-    const { clock, random } = this.#ports();
-    return createUlidFactory(clock, random)();
   }
 
   handle<Target = unknown>(runId: string): RunHandle<ResultOf<Target>> {

@@ -1,3 +1,4 @@
+import { isUlid } from "@holdfast/core";
 import { expect, test } from "vitest";
 import { HoldfastClient } from "../../src/app/client.ts";
 import { Holdfast } from "../../src/app/holdfast.ts";
@@ -102,6 +103,7 @@ test("runs are run again, forked, resumed and deleted; a call that is tried agai
   await client.runs.resume("r1");
   expect(await client.runs.delete("r1", { cancel: true })).toBe(true);
   expect(bodies[2]).toEqual({ step: "load", result: { id: 7 }, appVersion: "same", newRunId: expect.any(String) });
+  expect((bodies[0] as { newRunId: string }).newRunId).toSatisfy(isUlid);
   expect(bodies[3]).toEqual({});
   expect(urls.slice(1)).toEqual([
     "POST /v1/runs/r1/rerun",
