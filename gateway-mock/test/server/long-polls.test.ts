@@ -34,6 +34,7 @@ describe("A caller that waits for a run", () => {
   test("hears of an end at another gateway from that gateway, not from looking at the store", async () => {
     // Of two looks at the store the second one never comes.
     let looks = 0;
+    const heard: string[] = [];
     const [one, two] = [
       await bench.gateway(),
       await bench.gateway(
@@ -42,6 +43,11 @@ describe("A caller that waits for a run", () => {
           ...REAL_PORTS,
           storeFor: (store) => ({
             ...store,
+            onWake: (listener) =>
+              store.onWake((wake) => {
+                if (wake.type === "RUNS_ENDED") heard.push(...wake.runIds);
+                listener(wake);
+              }),
             endsOf: (runIds) => {
               looks += 1;
               return looks > 2 ? new Promise(() => {}) : store.endsOf(runIds);
@@ -57,6 +63,7 @@ describe("A caller that waits for a run", () => {
     await waitFor(async () => looks > 2 || undefined, { what: "the last look" });
     await worker.replied(request, { status: "DONE", value: 1 });
     expect(await answer).toMatchObject({ status: "COMPLETED" });
+    expect(heard).toEqual([runId]);
   });
 
   test("is answered when notifications are lost, from looking at the store", async () => {
