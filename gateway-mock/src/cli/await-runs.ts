@@ -1,10 +1,15 @@
-/** Waits until runs have ended: the gateway answers once they have. */
+/**
+ * Waits until runs have ended: the gateway answers once they have. A terminal is shown that it waits; a pipe gets a line
+ * for each change that is seen, on stderr. A signal ends the wait in words, and the runs go on.
+ */
+import { constants } from "node:os";
 import { HoldfastError, sleep, systemClock, systemTimers } from "@holdfast/core";
 import { EXIT, type ExitCode } from "./exit-codes.ts";
 import type { GatewayClient } from "./gateway-client.ts";
 import type { Output } from "./output.ts";
 import { withProgress } from "./progress.ts";
 import { isEnded, type ShownRunDetail } from "./run-text.ts";
+import { visible } from "./table.ts";
 
 /** What a gateway waits at a time; a call may take 30 s. */
 const WAIT_MS = 20_000;
@@ -16,20 +21,31 @@ export function getRun(client: GatewayClient, id: string, log = false, waitMs = 
   return client.get(`/v1/runs/${encodeURIComponent(id)}${query.size > 0 ? `?${query}` : ""}`);
 }
 
+export interface WaitOptions {
+  readonly output: Output;
+  readonly timeoutMs: number;
+  readonly log?: boolean;
+  /** Says what it waits for, and ends with a signal; else a command of its own does that. */
+  readonly speaks?: boolean;
+}
+
 /** The runs as they are when all have ended, or when `timeoutMs` is over. */
-export function awaitRuns(
+export async function awaitRuns(
   client: GatewayClient,
   ids: readonly string[],
-  { output, timeoutMs, log = false }: { output: Output; timeoutMs: number; log?: boolean },
+  { output, timeoutMs, log = false, speaks = false }: WaitOptions,
 ): Promise<readonly ShownRunDetail[]> {
   const endMs = systemClock.monotonicMs() + timeoutMs;
   let open = ids.length;
   const text = (): string => `Waiting for ${open === 1 ? "a run" : `${open} runs`} to end …`;
+  const changes = speaks && !output.showsProgress ? new Changes(output) : undefined;
   const awaitRun = async (id: string): Promise<ShownRunDetail> => {
+    if (changes) changes.show(await getRun(client, id).catch(unlessClosing));
     for (;;) {
       const askedMs = systemClock.monotonicMs();
       const waitMs = Math.round(Math.max(1, Math.min(WAIT_MS, endMs - askedMs)));
       const run = await getRun(client, id, log, waitMs).catch(unlessClosing);
+      changes?.show(run);
       if (run && isEnded(run)) {
         open -= 1;
         return run;
@@ -39,13 +55,51 @@ export function awaitRuns(
       if (early > 0) await sleep(systemTimers, Math.min(PAUSE_MS, early));
     }
   };
-  return withProgress(output, text, () => Promise.all(ids.map(awaitRun)));
+  const unlisten = speaks ? endBySignal(output, ids) : (): void => {};
+  try {
+    const runs = await withProgress(output, text, () => Promise.all(ids.map(awaitRun)));
+    if (speaks && open > 0) output.note(`${open === 1 ? "A run has" : `${open} runs have`} not ended in time.\n`);
+    return runs;
+  } finally {
+    unlisten();
+  }
 }
 
 /** Null: another gateway, or this one once it is back, is to be asked. */
 function unlessClosing(error: unknown): null {
   if (HoldfastError.is(error) && error.code === "GATEWAY_CLOSING") return null;
   throw error;
+}
+
+/** A line for each run that has another status than it had. */
+class Changes {
+  readonly #output: Output;
+  readonly #known = new Map<string, string>();
+
+  constructor(output: Output) {
+    this.#output = output;
+  }
+
+  show(run: ShownRunDetail | null): void {
+    if (run === null || this.#known.get(run.id) === run.status) return;
+    this.#known.set(run.id, run.status);
+    this.#output.note(`run ${visible(run.id)} of ${visible(run.functionId)}: ${run.status}\n`);
+  }
+}
+
+/** As a shell counts: 128 and the signal's number. */
+function endBySignal(output: Output, ids: readonly string[]): () => void {
+  const what = ids.length === 1 ? `run ${visible(ids[0] ?? "")} goes` : `${ids.length} runs go`;
+  const end = (signal: NodeJS.Signals): void => {
+    output.note(`${output.showsProgress ? "\n" : ""}${signal}: no longer waiting; ${what} on.\n`);
+    process.exit(128 + constants.signals[signal]);
+  };
+  process.on("SIGINT", end);
+  process.on("SIGTERM", end);
+  return () => {
+    process.off("SIGINT", end);
+    process.off("SIGTERM", end);
+  };
 }
 
 /** Of runs that were waited for. */

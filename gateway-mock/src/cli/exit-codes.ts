@@ -30,7 +30,7 @@ export const EXIT_TEXTS: Readonly<Record<ExitCode, string>> = {
   [EXIT.refused]: "key refused",
   [EXIT.otherwise]: "a run ended otherwise than asked",
   [EXIT.diverged]: "a build would not do what is on record of a run",
-  [EXIT.interrupted]: "interrupted",
+  [EXIT.interrupted]: "interrupted (143: by SIGTERM)",
 };
 
 const CODES: Partial<Record<ErrorCode, ExitCode>> = {

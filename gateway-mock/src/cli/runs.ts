@@ -42,7 +42,9 @@ export async function showRun(context: CommandContext): Promise<ExitCode> {
   const { output, args } = context;
   const client = clientOf(context);
   const [id = ""] = args;
-  const runs = wait ? await awaitRuns(client, [id], { output, timeoutMs, log }) : [await getRun(client, id, log)];
+  const runs = wait
+    ? await awaitRuns(client, [id], { output, timeoutMs, log, speaks: true })
+    : [await getRun(client, id, log)];
   for (const run of runs) {
     if (json) printJson(output, run);
     else output.print(runText(run, output.isTerminal ? output.columns : 0));

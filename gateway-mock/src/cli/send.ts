@@ -42,11 +42,13 @@ export async function sendEvent(context: CommandContext): Promise<ExitCode> {
   const isLater = atMs !== undefined && atMs > systemClock.nowMs();
   const started = isLater ? { type: "runs" as const, runIds: [] } : await startedBy(client, name, eventId);
   const runIds = started.type === "runs" ? started.runIds : [];
-  const runs = options.wait ? await awaitRuns(client, runIds, { output, timeoutMs: options.timeoutMs }) : [];
+  // Said before the wait: what ends that early loses nothing.
+  if (!options.json) output.print(`event  ${visible(eventId)}\n`);
+  const { timeoutMs } = options;
+  const runs = options.wait ? await awaitRuns(client, runIds, { output, timeoutMs, speaks: true }) : [];
   if (options.json)
     printJson(output, { eventId, runIds: started.type === "runs" ? runIds : null, ...(options.wait ? { runs } : {}) });
   else {
-    output.print(`event  ${visible(eventId)}\n`);
     output.print(shownRuns(runIds, runs, output.isTerminal ? output.columns : 0));
     output.note(await hintFor(client, name, { isLater, started }));
   }

@@ -57,6 +57,41 @@ describe("connect() with isolated functions", () => {
     expect(gateway.starts).toHaveLength(0);
   });
 
+  it("an attempt that fails in a thread is logged as one that fails on main, once, with its stack", async () => {
+    const lines: unknown[][] = [];
+    const line =
+      (level: string) =>
+      (...args: unknown[]): void =>
+        void lines.push([level, ...args]);
+    const logger = { debug: line("debug"), info: line("info"), warn: line("warn"), error: line("error") };
+    const client = new Holdfast({ id: "app", isDev: true, baseUrl: gateway.url, logger }, {});
+    const isolate = { module, export: "failing", budget: "1m" } as const;
+    const fn = client.createFunction({ id: "failing", triggers: [], isolate });
+    const connection = await client.connect({ functions: [fn] });
+    try {
+      const peer = await gateway.peer();
+      const { runId } = gateway.dispatch(peer, { appName: "app", functionSlug: fn.slug, requestPayload: payload });
+      const failures = (): unknown[][] => lines.filter(([level]) => level === "warn" || level === "error");
+      await until(() => failures().length > 0 && peer.of("WORKER_REPLY").length > 0, "the line and the reply");
+      expect(failures()).toEqual([
+        [
+          "warn",
+          expect.objectContaining({
+            code: "ATTEMPT_FAILED",
+            runId,
+            functionSlug: fn.slug,
+            stepId: "charge",
+            attempt: 0,
+          }),
+          expect.stringMatching(/^Step "charge" of app-failing failed, attempt 1.*: TypeError: no such card\./),
+        ],
+      ]);
+      expect(JSON.stringify(failures())).toContain("handlers.mjs:");
+    } finally {
+      await connection.close();
+    }
+  });
+
   it("the logger of a plain handler is the app's, with the fields it has on main; its steps are published there", async () => {
     const lines: unknown[] = [];
     const loggerWith = (fields: object): LoggerLike & { child(more: object): LoggerLike } => {

@@ -140,6 +140,10 @@ describe("Isolated steps", () => {
     expect(ops.find(({ op }) => op === "StepRun")?.data).toMatchObject({ sum: 3 });
     expect(ops.find(({ op }) => op === "StepError")?.error).toMatchObject({ name: "StepTimeoutError" });
     await until(() => logs.find(({ message }) => message.startsWith("told StepTimeoutError")), "the thread to be told");
+    const failures = logs.filter(({ message }) => /failed, attempt|thread/.test(message));
+    expect(failures).toMatchObject([
+      { level: "warn", data: { code: "ATTEMPT_FAILED", err: { code: "STEP_TIMEOUT" } } },
+    ]);
   });
 
   it.each([

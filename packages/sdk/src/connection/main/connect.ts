@@ -74,9 +74,10 @@ export async function connect(input: ConnectInput): Promise<Connection> {
   const client = commonClientOptions(input?.apps);
   const options = resolveConnectOptions(input, process.env, client.mode);
   consoleLines.isOwnFile = isOwnFileBelow(ownFolder());
-  const log = logFor(input.logger ?? client.logger, client.logLevel);
+  const logger = input.logger ?? client.logger;
+  const log = logFor(logger, client.logLevel);
   const handlers = createHandlerPool(input.apps, options.isolation);
-  const isolation = createIsolation(log, options.isolation, handlers ?? undefined);
+  const isolation = createIsolation(log, options.isolation, handlers ?? undefined, logFor(logger, "debug"));
   try {
     const ports = { clock: systemClock, timers: systemTimers };
     const { pool, leftMs } = await prepareIsolation(isolation, handlers !== null, options, ports);

@@ -7,11 +7,17 @@ import { isInspectorOpen } from "./inspector.ts";
 import { ISOLATION, isolationOf } from "./isolation-option-table.ts";
 
 /** Options as `connect({ isolation })` takes them come from `isolationOf`; without any these are the defaults. */
-export function createIsolation(log: Log, options?: IsolationOptions, forHandlers?: HandlerSupport): Isolation {
+export function createIsolation(
+  log: Log,
+  options?: IsolationOptions,
+  forHandlers?: HandlerSupport,
+  output: Log = log,
+): Isolation {
   return new Isolation({
     options: options ?? isolationOf(readTable(ISOLATION, {}, {})),
     loadScript: loadPoolScript,
     log,
+    output,
     isDebugged: isInspectorOpen,
     ...(forHandlers === undefined ? {} : { forHandlers }),
   });

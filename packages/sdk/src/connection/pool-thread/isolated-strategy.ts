@@ -2,7 +2,7 @@
  * Executes requests of isolated functions in a pool thread: imports the module, once a thread, and runs a pass with the
  * handler that it exports, by the same code as on main.
  */
-import type { Clock, LoggerLike, Timers } from "@holdfast/core";
+import type { Clock, Log, LoggerLike, Timers } from "@holdfast/core";
 import type { ExecutionRequest, ExecutionStrategy } from "../../execution/execution.ts";
 import { createMainThreadStrategy } from "../../execution/main-thread.ts";
 import type { BodyWatch } from "../../execution/pass-options.ts";
@@ -25,6 +25,8 @@ export interface IsolatedStrategyDeps extends IsolatedFunctions {
   /** For plain handlers; the logger of a function that was made in the thread is its own. */
   readonly loggerOf: (appId: string) => LoggerLike;
   readonly watch: (request: ExecutionRequest) => BodyWatch;
+  /** For what fails. */
+  readonly log: Log;
   /** The module is there, the pass begins. */
   readonly onRunning: () => void;
 }
@@ -38,14 +40,14 @@ export function findIsolated(
 }
 
 export function createIsolatedStrategy(deps: IsolatedStrategyDeps): ExecutionStrategy {
-  const { importModule, watch, onRunning, clock, timers } = deps;
+  const { importModule, watch, onRunning, clock, timers, log } = deps;
   const clients = new Map(deps.clients.map((data) => [data.id, clientOf(data, deps.loggerOf(data.id))]));
   const strategies = new Map<IsolatedFunction, Promise<ExecutionStrategy>>();
   const load = async (fn: IsolatedFunction): Promise<ExecutionStrategy> => {
     const client = clients.get(fn.appId) as AppClient;
     const loading = loadIsolated(fn, client, importModule);
     const registry = registryOf(await loading.catch((error: unknown) => ({ error })));
-    return createMainThreadStrategy(registry, { clock, timers, watch });
+    return createMainThreadStrategy(registry, { clock, timers, watch, log });
   };
   return {
     execute: async (request, port, signal) => {

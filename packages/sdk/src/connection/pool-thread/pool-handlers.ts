@@ -11,13 +11,10 @@ import { HandlerThread } from "./handler-thread.ts";
 import { createIsolatedStrategy, findIsolated, type IsolatedFunctions } from "./isolated-strategy.ts";
 
 export function createPoolHandlers(isolated: IsolatedFunctions, thread: ThreadOfPool): PoolHandlers {
-  const { slot, cells, importModule, setPhase, onLent, onReturned, loggerOf } = thread;
+  const { slot, cells, importModule, setPhase, onLent, onReturned, loggerOf, log } = thread;
   const ports = { clock: systemClock, timers: systemTimers };
-  // What it logs is captured like everything that is printed here.
-  const logger = console;
   const handlers = new HandlerThread({
-    ...{ ...ports, slot, cells, sdkVersion: SDK_NAME },
-    log: (level, message, data) => logger[level](message, data ?? ""),
+    ...{ ...ports, slot, cells, sdkVersion: SDK_NAME, log },
     strategy: (watch) =>
       createIsolatedStrategy({
         ...isolated,
@@ -25,6 +22,7 @@ export function createPoolHandlers(isolated: IsolatedFunctions, thread: ThreadOf
         importModule,
         loggerOf,
         watch,
+        log,
         onRunning: () => setPhase("running"),
       }),
     main: {

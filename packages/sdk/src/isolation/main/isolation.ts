@@ -26,6 +26,8 @@ export interface IsolationDeps {
   readonly options: IsolationOptions;
   readonly loadScript: () => Promise<string>;
   readonly log: Log;
+  /** For what code in threads prints. */
+  readonly output?: Log;
   readonly isDebugged: () => boolean;
   readonly forHandlers?: HandlerSupport;
 }
@@ -105,7 +107,7 @@ export class Isolation implements IsolatedBodies {
 
   #make(script: string): IsolationPool {
     if (this.#isClosed) throw new HoldfastError("CONNECT_CLOSED", "The connection is closed, and its threads with it.");
-    const { options, log, isDebugged, forHandlers } = this.#deps;
+    const { options, log, output, isDebugged, forHandlers } = this.#deps;
     const { resourceLimits, ...rules } = options;
     const spawn = poolThreadSpawner(script);
     const handlers = forHandlers?.handlers;
@@ -117,6 +119,7 @@ export class Isolation implements IsolatedBodies {
       timers: systemTimers,
       random: systemRandom,
       log,
+      ...(output ? { output } : {}),
       isDebugged,
       ...(forHandlers ? { onTurnLost: forHandlers.onTurnLost, onLogged: forHandlers.onLogged } : {}),
     });

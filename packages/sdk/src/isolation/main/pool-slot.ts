@@ -231,6 +231,8 @@ export class PoolSlot {
         return this.#onAnswer(report);
       case "OUTPUT":
         return this.#onOutput(report);
+      case "LOG":
+        return log(report.level, report.message, report.data, report.inWords);
       case "LENT":
         this.#lent = { turn: report.turn, subject: report.subject };
         // Main has taken the thread since then: that turn is over, and what it was is read late.
@@ -278,14 +280,14 @@ export class PoolSlot {
   }
 
   #onOutput({ lines, dropped, turn, step }: Report<"OUTPUT">): void {
-    const { log, cells, slot, onLogged } = this.#deps;
+    const { log, output = log, cells, slot, onLogged } = this.#deps;
     const subject = [this.#current, this.#lent].find((one) => one?.turn === turn)?.subject;
     const { functionSlug, runId, step: body } = subject ?? {};
     const id = step ?? body?.id;
     const data = subject ? { function: functionSlug, run: runId, ...(id === undefined ? {} : { step: id }) } : {};
     for (const { level, text, logged } of lines) {
       if (logged !== undefined && onLogged) onLogged(level, logged);
-      else log(level, text, data);
+      else output(level, text, data);
     }
     if (dropped > 0) log("warn", `${dropped} lines that isolated code printed were dropped.`, data);
     cells.addLogsTaken(slot, lines.length);

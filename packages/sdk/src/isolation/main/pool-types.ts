@@ -56,6 +56,8 @@ export interface PoolDeps {
   readonly timers: Timers;
   readonly random: Random;
   readonly log: Log;
+  /** What code in threads prints: it has no level to be left out by. Default: the same. */
+  readonly output?: Log;
   /** A debugger may hold a thread: then no time is over. */
   readonly isDebugged: () => boolean;
   readonly onTurnLost?: (lost: LostTurn) => void;

@@ -243,7 +243,12 @@ export class IsolationPool {
     const turn = this.#turns.get(key);
     if (turn === undefined) return;
     const thrown = failedTurn(turn.subject, cause, reason);
-    this.#deps.log("warn", thrown.error.message, { code: thrown.error.code });
+    // That the attempt failed is logged where the step is; here only what that does not say.
+    const why = turn.abortedFor;
+    if (why) {
+      const message = named(turn.subject, `its code went on after that, and its thread was ended: ${why.message}`);
+      this.#deps.log("warn", message, { code: why.code });
+    }
     turn.settle({ type: "failed", thrown, timing: null });
   }
 }

@@ -123,6 +123,15 @@ export type PoolReport = Header &
       }
     /** A step of a handler in the thread started or ended, and main has said that it wants to hear of that. */
     | { readonly type: "STEP"; readonly step: PublishedStep }
+    /** What the SDK itself logs there, of the code of a turn. */
+    | {
+        readonly type: "LOG";
+        readonly level: LogLevel;
+        readonly message: string;
+        readonly data: Readonly<Record<string, unknown>>;
+        /** Keys of the data that the message has in words. */
+        readonly inWords: readonly string[];
+      }
     /** Nothing caught an error, or process.exit() was called: the thread ends. */
     | {
         readonly type: "CRASHING";
@@ -155,6 +164,7 @@ const REPORT_ROWS: Readonly<Record<PoolReport["type"], true>> = {
   FAILED: true,
   LOADED: true,
   OUTPUT: true,
+  LOG: true,
   STEP: true,
   CRASHING: true,
   LENT: true,

@@ -36,6 +36,7 @@ export const ISOLATION_TABLE = {
   LOADED: row("pool->main", "answer", "turn", "ignored", "the turn fails with ISOLATE_THREAD_LOST"),
   OUTPUT: row("pool->main", "event", "turn", "handled", "lost, diagnostics only"),
   STEP: row("pool->main", "event", "turn", "handled", "lost, diagnostics only"),
+  LOG: row("pool->main", "event", "turn", "handled", "lost, diagnostics only"),
   CRASHING: row("pool->main", "event", "turn", "handled", "lost, diagnostics only"),
   LENT: row("pool->main", "event", "turn", "ignored", "implied by the exit"),
   RETURNED: row("pool->main", "event", "turn", "ignored", "implied by the exit"),

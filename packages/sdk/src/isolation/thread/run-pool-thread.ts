@@ -7,6 +7,7 @@ import type { MessagePort } from "node:worker_threads";
 import {
   type Clock,
   type HoldfastError,
+  type Log,
   type LoggerLike,
   type PlainError,
   plainError,
@@ -55,6 +56,8 @@ export interface ThreadOfPool {
   onReturned(turn: number): void;
   /** The logger of an app's client, as far as it can be had in a thread. */
   loggerOf(appId: string): LoggerLike;
+  /** Of what the SDK itself logs: to main. */
+  readonly log: Log;
 }
 
 /** Turns of the connection thread's, and what it has to be told. */
@@ -107,6 +110,7 @@ class PoolThreadRunner {
       onLent: (turn, subject, budgetMs) => this.#lend(turn, subject, budgetMs),
       onReturned: (turn) => this.#return(turn),
       loggerOf: (appId) => forwardingLogger(appId, (...line) => this.#print(...line)),
+      log: (level, message, data = {}, inWords = []) => this.#send({ type: "LOG", level, message, data, inWords }),
     });
   }
 

@@ -6,3 +6,7 @@ export const logging = async ({ step, logger }) => {
 export const hello = () => "hello";
 export const waiting = ({ step }) =>
   step.run("wait", () => new Promise((resolve) => setTimeout(resolve, 300, "waited")));
+export const failing = ({ step }) =>
+  step.run("charge", () => {
+    throw new TypeError("no such card");
+  });
