@@ -173,6 +173,10 @@ async function useLive(folder) {
   report("a packed gateway starts and ends", code === 0 && left.length === 0 ? "" : `${output}\n${left.join("\n")}`);
   for (const app of apps)
     report(`the app runs: ${relative(temp, app)}`, results === undefined ? "it was not run" : (results[app] ?? ""));
+  for (const [route, problem] of Object.entries(results ?? {}).filter(
+    ([key]) => key.startsWith("/") && !apps.includes(key),
+  ))
+    report(`the packed gateway answers ${route}`, problem);
 }
 
 try {

@@ -36,6 +36,11 @@ import { startGateway } from "@holdfast/gateway";
 
 const gateway = await startGateway({ port: 0, connectPort: 0, keepData: false });
 const results = {};
+// Each is loaded when it is first asked for, and might not have been packed.
+for (const path of ["/metrics", "/v1/openapi.json", "/v1/runs"]) {
+  const answer = await fetch(gateway.url + path);
+  results[path] = answer.status === 200 ? "" : await answer.text();
+}
 for (const file of process.argv.slice(2)) {
   const child = spawn(process.execPath, [file], {
     env: { ...process.env, HOLDFAST_DEV: gateway.url },
@@ -63,7 +68,7 @@ export function writeLivePrograms(folder) {
 }
 
 /**
- * What the driver said, one problem per app; empty for an app that worked.
+ * What the driver said, one problem per app or route; empty for what worked.
  * @param {string} output
  * @returns {Record<string, string> | undefined}
  */
