@@ -75,7 +75,7 @@ const DELETE = describe({
     cancel: Type.Optional(Type.String({ description: "`1`: a run that has not ended is cancelled first." })),
   }),
   answers: { 200: Type.Object({ deleted: Type.Literal(true), runId: Type.String() }) },
-  failures: { 404: "There is no such run.", 409: "`RUN_NOT_ENDED`, `RUN_IN_USE`." },
+  failures: { 404: "There is no such run.", 409: "`RUN_NOT_ENDED`, `RUN_ON_HOLD`, `RUN_IN_USE`." },
 });
 
 /** What is done with runs after their end. */

@@ -256,7 +256,7 @@ function notDeleted(runId: string, outcome: Exclude<DeleteOutcome, "deleted">): 
     case "living":
       return new HoldfastError("RUN_NOT_ENDED", `Run ${runId} has not ended: cancel it first, or with \`?cancel=1\`.`);
     case "held":
-      return new HoldfastError("RUN_NOT_ENDED", `Run ${runId} is on hold.`);
+      return new HoldfastError("RUN_ON_HOLD", `Run ${runId} is on hold: release it first.`);
     case "needed": {
       const what = `Run ${runId} is still in use: the run that invoked it has not been notified of its end`;
       return new HoldfastError("RUN_IN_USE", `${what}. Try again in a moment.`);
