@@ -54,9 +54,8 @@ import {
 } from "./registry.ts";
 import { originsTidier } from "./repair/origins.ts";
 import { repairsOf } from "./repair/repairs.ts";
-import { holdRun, releaseHold } from "./retention/holds.ts";
 import { previewPrune } from "./retention/preview.ts";
-import { openPruner } from "./retention/prune.ts";
+import { retentionOf } from "./retention/retention.ts";
 import { tableSizesOf } from "./retention/sizes.ts";
 import { listRuns } from "./run-list.ts";
 import { loadRuns } from "./run-loader.ts";
@@ -141,6 +140,7 @@ export function openPostgresStore(options: PostgresStoreOptions): Store {
       staleWrites: writer.stats.staleWrites,
       duplicateRows: writer.stats.duplicateRows,
       batchRetries: writer.stats.retries,
+      lostBatches: writer.stats.lostBatches,
       queued: writer.waiting,
       commitMs: Math.round(writer.stats.busyMs),
       commitSeconds: writer.stats.histograms.seconds.read(),
@@ -291,15 +291,6 @@ function registryOf(
       await tidyOrigins();
       await summaries.keep();
     },
-  };
-}
-
-function retentionOf(database: Database, tablePartitionMs: number): Pick<Store, "prune" | "holdRun" | "releaseHold"> {
-  const pruner = openPruner(database, tablePartitionMs);
-  return {
-    prune: (policy, options) => pruner.prune(policy, options),
-    holdRun: (runId, reason) => holdRun(database.query, runId, reason),
-    releaseHold: (runId) => releaseHold(database.query, runId),
   };
 }
 

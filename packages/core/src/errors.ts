@@ -320,6 +320,10 @@ export const ERROR_CATALOGUE = {
     summary: "A run cannot be deleted yet: the run that invoked it has not been notified of its end.",
     fix: "Try again a moment later.",
   },
+  COMMITS_LOST: {
+    summary: "The database has gone back: writes that it had acknowledged are gone, as after an asynchronous failover.",
+    fix: "Steps of these moments may run again. Replicate synchronously (`synchronous_standby_names`, `synchronous_commit = on`) and promote only a synchronous standby.",
+  },
   RUN_ON_HOLD: {
     summary: "The run is on hold: it is kept until it is released, and cannot be deleted.",
     fix: "Release it first: `holdfast-gateway hold <run> --release`, or DELETE /v1/runs/<run>/hold.",

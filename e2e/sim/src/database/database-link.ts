@@ -45,7 +45,15 @@ export class DatabaseLink implements TableAccess {
   }
 
   stats(): ReturnType<Store["stats"]> {
-    const none = { transitions: 0, statements: 0, logRows: 0, staleWrites: 0, duplicateRows: 0, batchRetries: 0 };
+    const none = {
+      transitions: 0,
+      statements: 0,
+      logRows: 0,
+      staleWrites: 0,
+      duplicateRows: 0,
+      batchRetries: 0,
+      lostBatches: 0,
+    };
     const { seconds, units } = commitHistograms();
     const histograms = { commitSeconds: seconds.read(), commitUnits: units.read() };
     return { ...none, ...histograms, batches: 0, optimisticBatches: 0, queued: this.#waiting.length, commitMs: 0 };

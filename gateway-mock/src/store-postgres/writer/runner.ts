@@ -15,11 +15,11 @@ import { storeFailed, troubleOf } from "../connection/pg-errors.ts";
 import { openWriterSession, type WriterSession } from "../connection/writer-session.ts";
 import { type CommitHooks, commitBatch, recoverBatch, type SentBatch } from "./commit.ts";
 
+import { type MarkWatch, watchMark } from "./mark-watch.ts";
 import { ENTER_WRITER } from "./sql.ts";
 
 /** So often a batch may be refused as if nothing could be written, while something can. */
 const MAX_OWN_FAULTS = 3;
-
 /** A unit that waits for its outcome. */
 export interface Entry {
   readonly unit: Unit;
@@ -37,6 +37,8 @@ export interface CommitStats {
   staleWrites: number;
   duplicateRows: number;
   retries: number;
+  /** Acknowledged, and not there any more after a new connection. */
+  lostBatches: number;
   /** Of batches that were committed, from their first statement to the answer. */
   busyMs: number;
   readonly histograms: CommitHistograms;
@@ -63,25 +65,17 @@ export interface BatchRunner {
  * RUNNER-5. A batch that is rejected as if nothing could be written (disk full, read-only) is retried as after a lost
  *     connection, as long as a write of the database's own is rejected too; when that one succeeds the batch itself is
  *     at fault.
+ * RUNNER-7. A database that does not have the mark of a batch which it acknowledged has gone back, as a standby does that
+ *     had not received it: that is logged as `COMMITS_LOST` and counted, and work goes on with what is there.
  * RUNNER-6. Every unit is settled, at the latest `retryForMs` after its batch began (plus the limit of one last try).
  */
 export function createBatchRunner(database: Database, writerId: string): BatchRunner {
   const { timers, monotonicMs, url, log } = database.options;
   const { availability } = database;
-  const stats: CommitStats = {
-    batches: 0,
-    optimistic: 0,
-    units: 0,
-    statements: 0,
-    logRows: 0,
-    staleWrites: 0,
-    duplicateRows: 0,
-    retries: 0,
-    busyMs: 0,
-    histograms: commitHistograms(),
-  };
+  const stats = newStats();
   let session: WriterSession | null = null;
   let batchNumber = 0;
+  const mark = watchMark(database.options, writerId, stats);
   const backoff = createOptimisticBackoff();
 
   const openSession = async (): Promise<WriterSession> => {
@@ -90,6 +84,7 @@ export function createBatchRunner(database: Database, writerId: string): BatchRu
     const fresh = await openWriterSession(database, timers);
     try {
       await fresh.guard(fresh.query(ENTER_WRITER, [writerId]));
+      await mark.compare(fresh);
     } catch (error) {
       await fresh.end();
       throw error;
@@ -111,7 +106,7 @@ export function createBatchRunner(database: Database, writerId: string): BatchRu
       try {
         const on = await openSession();
         const recovered = sent && (await recoverBatch(on, writerId, sent, units));
-        if (recovered) return settle(entries, recovered, stats);
+        if (recovered) return settle(entries, recovered, stats, mark, batchNumber);
         sent = null;
         batchNumber += 1;
         const beganMs = monotonicMs();
@@ -122,7 +117,7 @@ export function createBatchRunner(database: Database, writerId: string): BatchRu
         stats.histograms.units.observe(units.length);
         availability.recordCommit(tookMs);
         availability.recordWrite();
-        return settle(entries, outcomes, stats);
+        return settle(entries, outcomes, stats, mark, batchNumber);
       } catch (error) {
         const trouble = troubleOf(error);
         if (trouble === "data") return refuse(entries, error);
@@ -150,11 +145,32 @@ export function createBatchRunner(database: Database, writerId: string): BatchRu
   return { stats, run, end: async () => session?.end() };
 }
 
+const newStats = (): CommitStats => ({
+  batches: 0,
+  optimistic: 0,
+  units: 0,
+  statements: 0,
+  logRows: 0,
+  staleWrites: 0,
+  duplicateRows: 0,
+  retries: 0,
+  lostBatches: 0,
+  busyMs: 0,
+  histograms: commitHistograms(),
+});
+
 export function reject(entries: readonly Entry[], error: HoldfastError): void {
   for (const entry of entries) entry.done.reject(error);
 }
 
-function settle(entries: readonly Entry[], outcomes: readonly UnitOutcome[], stats: CommitStats): void {
+function settle(
+  entries: readonly Entry[],
+  outcomes: readonly UnitOutcome[],
+  stats: CommitStats,
+  mark: MarkWatch,
+  batch: number,
+): void {
+  mark.acknowledge(batch);
   stats.batches += 1;
   stats.units += entries.length;
   for (const [index, entry] of entries.entries()) {

@@ -70,7 +70,7 @@ export class DirectAccess implements TableAccess {
 
   stats(): StoreStats {
     const { batches, transitions, logRows, staleWrites, duplicateRows } = this.#stats;
-    const none = { optimisticBatches: 0, statements: 0, batchRetries: 0, commitMs: 0 };
+    const none = { optimisticBatches: 0, statements: 0, batchRetries: 0, lostBatches: 0, commitMs: 0 };
     const queued = this.#waiting.length;
     const { seconds, units } = this.#histograms;
     const histograms = { commitSeconds: seconds.read(), commitUnits: units.read() };

@@ -117,6 +117,8 @@ export interface StoreStats {
   readonly staleWrites: number;
   readonly duplicateRows: number;
   readonly batchRetries: number;
+  /** Batches that the database had acknowledged and has forgotten: it went back, as after a failover. */
+  readonly lostBatches: number;
   readonly queued: number;
   /** How long group commits took together. */
   readonly commitMs: number;
