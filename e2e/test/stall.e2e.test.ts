@@ -19,7 +19,9 @@ test("a blocking step is reported on stderr, in the run and at the gateway, then
     await app.line((text) => text.includes(`at countInvoices (${code("countUntil")}`), 20_000);
     await gateway.line((text) => text.includes("has been blocked for") && text.includes(runId), 20_000);
     // The gateway says so when it hears of it, and stores it then.
-    const isInLoop = ({ codeName }: { readonly codeName?: string | null }): boolean => codeName !== "isOpen";
+    // On a busy machine there may be one before that says that there is no processor.
+    const isInLoop = ({ codeName }: { readonly codeName?: string | null }): boolean =>
+      codeName !== "isOpen" && codeName !== undefined;
     await until("the stall to be in the run", async () => (await api.run(runId)).stalls.some(isInLoop));
     const blocked = await api.run(runId);
     expect(blocked.status, "its status while it lasts").toBe("RUNNING");
@@ -36,7 +38,7 @@ test("a blocking step is reported on stderr, in the run and at the gateway, then
     const endLine = await app.line((text) => text.includes("It is responsive again."), 20_000);
     expect(endLine).toContain(`run ${runId}`);
     const { stalls } = (await app.ask("debugState")).thread;
-    expect(stalls).toMatchObject({ detection: "on", count: 1, current: null, suppressed: 0 });
+    expect(stalls).toMatchObject({ detection: "on", count: 1, current: null });
     expect(stalls.last.report).toMatchObject({
       execution: { runId, functionSlug: "e2e-in-step", stepId: "count the invoices" },
       foundBy: "stack",
