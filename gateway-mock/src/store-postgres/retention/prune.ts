@@ -24,6 +24,8 @@ const LEAST_SHARE = 0.25;
 const FEW_ROWS = 20_000;
 /** Changes that are copied while no statement works on the tables. */
 const LAST_CHANGES = 100;
+/** Changes that are copied at a time before that; where runs still start, small rounds would hardly keep up. */
+const ROUND_CHANGES = 5_000;
 const BATCH = { first: 2_000, least: 50, most: 20_000, quickMs: 200, slowMs: 1_000 } as const;
 /** The server's limit for a statement was reached. */
 const TOO_SLOW = "57014";
@@ -127,7 +129,7 @@ class PostgresPruner implements Pruner {
     }
     const [caughtUp] = await this.#attempt<{ taken: boolean; changes: number }>(
       "SELECT taken, changes FROM holdfast.catch_up_rewrite($1, $2::text::jsonb, now())",
-      [LAST_CHANGES, periods],
+      [ROUND_CHANGES, periods],
     );
     if (!caughtUp?.taken) return "busy";
     if (caughtUp.changes >= LAST_CHANGES) return "next";
