@@ -287,20 +287,23 @@ async function gone(left, limitMs) {
   return true;
 }
 
+/** Starts the reaper before it has anything to do: what looks for new processes afterwards takes it for an old one. */
+export function startReaper() {
+  if (windows || reaper !== undefined) return;
+  reaper = spawn(process.execPath, [fileURLToPath(new URL("./reaper.mjs", import.meta.url))], {
+    stdio: ["pipe", "ignore", "ignore"],
+    detached: true,
+  });
+  reaper.on("error", () => {});
+  reaper.stdin?.on("error", () => {});
+  reaper.unref();
+  /** @type {import("node:net").Socket} */ (reaper.stdin).unref();
+}
+
 /** @param {string} line */
 function tellReaper(line) {
-  if (windows) return;
-  if (reaper === undefined) {
-    reaper = spawn(process.execPath, [fileURLToPath(new URL("./reaper.mjs", import.meta.url))], {
-      stdio: ["pipe", "ignore", "ignore"],
-      detached: true,
-    });
-    reaper.on("error", () => {});
-    reaper.stdin?.on("error", () => {});
-    reaper.unref();
-    /** @type {import("node:net").Socket} */ (reaper.stdin).unref();
-  }
-  reaper.stdin?.write(`${line}\n`);
+  startReaper();
+  reaper?.stdin?.write(`${line}\n`);
 }
 
 /** Variables that make programs show colours when we show what they print to a person, and plain text otherwise. */

@@ -3,9 +3,12 @@ import { randomUUID } from "node:crypto";
 import { closeSync, constants, existsSync, openSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { BroadcastChannel } from "node:worker_threads";
-import { temporaryFolder } from "../../../tooling/src/processes.mjs";
+import { startReaper, temporaryFolder } from "../../../tooling/src/processes.mjs";
 import { loadThreadScript } from "../../src/thread-script.ts";
 import { type OpenChanges, type Opened, openTest } from "./harness.ts";
+
+// Checks for leaks in single tests would take it for theirs.
+startReaper();
 
 /** How a thread can end without being asked to; one that hangs is as good as dead. One that naps goes on after `wake`,
  * and so does one in native code, which nothing else gets out of it. */

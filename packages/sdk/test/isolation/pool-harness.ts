@@ -4,12 +4,15 @@ import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { type LogLevel, seededRandom, systemClock, systemTimers } from "@holdfast/core";
 import { onTestFinished } from "vitest";
-import { temporaryFolder } from "../../../tooling/src/processes.mjs";
+import { startReaper, temporaryFolder } from "../../../tooling/src/processes.mjs";
 import { CancelSource } from "../../src/execution/abort.ts";
 import { IsolationPool } from "../../src/isolation/main/pool.ts";
 import type { BodyTurn, PoolDeps, TurnEnd } from "../../src/isolation/main/pool-types.ts";
 import { poolThreadSpawner } from "../../src/isolation/main/spawn-pool-thread.ts";
 import { bundleThreadScript, loadPoolScript } from "../../src/thread-script.ts";
+
+// Checks for leaks in single tests would take it for theirs.
+startReaper();
 
 const ISOLATE_ENTRY = fileURLToPath(new URL("../../src/isolate.ts", import.meta.url));
 
