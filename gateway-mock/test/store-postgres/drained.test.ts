@@ -6,7 +6,7 @@ import { claim, nextDueInMs, recallJobs } from "../../src/store-postgres/queue/l
 import { claimLimited } from "../../src/store-postgres/queue/limited-claims.ts";
 
 import { createTestDatabase, type TestDatabase } from "./harness.ts";
-import { fillQueue } from "./long-queues.ts";
+import { fillLogs, fillQueue } from "./long-queues.ts";
 import { pagesRead, type Statements } from "./pages-read.ts";
 
 /** Jobs that are gone, and whose entries in the index a long transaction keeps. */
@@ -26,6 +26,7 @@ beforeAll(async () => {
   await db.sql.unsafe(`INSERT INTO holdfast.runs
   (id, function_id, app_id, app_version, status, version, event_id, event_name, created_at)
 SELECT run_id, 'fn', 'app', '1', 'PENDING', 1, 'e', 'e', now() FROM holdfast.queue`);
+  await fillLogs(db);
   reader = postgres(db.url, { max: 1, onnotice: () => {} });
   await new Promise<void>((opened) => {
     ended = reader.begin("ISOLATION LEVEL REPEATABLE READ", async (tx) => {

@@ -16,11 +16,11 @@ const WINGS = {
   store: ["packages/store/src", ["port", "rules", "memory"]],
   sdk: [
     "packages/sdk/src",
-    ["diagnostics", "events", "steps", "functions", "execution", "isolation", "function-test", "app"],
+    ["diagnostics", "events", "steps", "runs", "functions", "execution", "isolation", "function-test", "app"],
   ],
   isolation: ["packages/sdk/src/isolation", ["shared", "machines", "main", "thread"]],
-  dispatch: ["gateway-mock/src/dispatch", ["registry", "workers", "admission", "events", "queue"]],
-  "store-postgres": ["gateway-mock/src/store-postgres", ["connection", "writer", "queue"]],
+  dispatch: ["gateway-mock/src/dispatch", ["registry", "workers", "admission", "events", "queue", "repair"]],
+  "store-postgres": ["gateway-mock/src/store-postgres", ["connection", "changes", "writer", "queue", "repair"]],
 } as const;
 const fileOf = (label: keyof typeof WINGS, room: string): string => `${WINGS[label][0]}/${room}/a.ts`;
 const labels = Object.keys(WINGS) as (keyof typeof WINGS)[];
