@@ -14,7 +14,7 @@ import { measureRoundTrips } from "./round-trips.mjs";
 const { Holdfast } = await import(process.env.BENCH_SDK ?? "holdfast");
 
 const id = process.env.BENCH_APP ?? "bench";
-const client = new Holdfast({ id });
+const client = new Holdfast({ id, logLevel: "warn" });
 const names = Array.from({ length: 10 }, (_, index) => `step-${index}`);
 
 const TELL_MS = 4;

@@ -6,7 +6,7 @@ const began = performance.now();
 const { Holdfast } = await import(process.env.BENCH_SDK ?? "holdfast");
 const importMs = performance.now() - began;
 
-const client = new Holdfast({ id: "start" });
+const client = new Holdfast({ id: "start", logLevel: "warn" });
 const fn = client.createFunction({ id: "one", triggers: { event: "start/one" } }, () => "done");
 const from = performance.now();
 const connection = await client.connect({ functions: [fn] });

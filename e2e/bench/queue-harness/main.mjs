@@ -54,7 +54,7 @@ let depth = { due: 0, leased: 0, later: 0 };
 let targetRate = settings.rate;
 let sequence = 0;
 
-const client = new Holdfast({ id: "queue-harness", isDev: true, baseUrl: url });
+const client = new Holdfast({ id: "queue-harness", isDev: true, baseUrl: url, logLevel: "warn" });
 const queues = Array.from({ length: settings.queueCount }, (_, index) => `bench/job${index === 0 ? "" : index}`);
 const functions = queues.map((event) =>
   client.createFunction({ id: event.replace("/", "-"), triggers: { event } }, async ({ event: { data } }) => {
