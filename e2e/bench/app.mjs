@@ -14,7 +14,9 @@ import { measureRoundTrips } from "./round-trips.mjs";
 const { Holdfast } = await import(process.env.BENCH_SDK ?? "holdfast");
 
 const id = process.env.BENCH_APP ?? "bench";
-const client = new Holdfast({ id, logLevel: "warn" });
+// Standard output is for results. Builds that are compared may be older than the option.
+process.env.HOLDFAST_LOG_LEVEL ??= "warn";
+const client = new Holdfast({ id });
 const names = Array.from({ length: 10 }, (_, index) => `step-${index}`);
 
 const TELL_MS = 4;
