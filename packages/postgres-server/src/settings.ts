@@ -11,13 +11,14 @@ const ALWAYS: Readonly<Record<string, string>> = {
   timezone: "UTC",
   log_timezone: "UTC",
   lc_messages: "C",
+  // Other kinds leave segments in the system's memory when the server is killed and its directory is then removed.
+  dynamic_shared_memory_type: "mmap",
   log_checkpoints: "off",
   max_connections: "100",
 };
 
-/** No file outside the data directory, little memory, no wait for the disk. */
+/** Little memory, no wait for the disk. */
 const THROWAWAY: Readonly<Record<string, string>> = {
-  dynamic_shared_memory_type: "mmap",
   shared_buffers: "32MB",
   max_wal_size: "256MB",
   autovacuum_naptime: "60s",

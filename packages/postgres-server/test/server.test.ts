@@ -31,6 +31,13 @@ describe("A throwaway server", () => {
     expect(await exists(server.dataDir)).toBe(false);
   });
 
+  test.each([true, false])("a server keeps shared memory in its data directory (kept: %s)", async (keep) => {
+    const server = await serve(keep ? { keep, dataDir: join(await scratch(), "data") } : { keep });
+    expect(await query(server.url, "show dynamic_shared_memory_type")).toEqual([
+      { dynamic_shared_memory_type: "mmap" },
+    ]);
+  });
+
   test("a throwaway server that was killed is removed as well", async () => {
     const server = await serve({ keep: false });
     await server.kill();
