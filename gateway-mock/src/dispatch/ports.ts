@@ -18,7 +18,7 @@ export interface DispatcherOptions {
   readonly random: Random;
   readonly log: Log;
   readonly chooseWorker: ChooseWorker;
-  /** What is told of the work; without it nothing is. */
+  /** Called for what happens to events, runs and workers. */
   readonly onNotice?: OnNotice;
   /** Makes an HTTP call for a step; never rejects. */
   readonly call: (call: OutgoingCall, signal: AbortSignal) => Promise<CallOutcome>;

@@ -95,7 +95,7 @@ describe("What a gateway says of its work", () => {
     );
   });
 
-  test("where nobody looks on, what goes as it should is for debugging, and what fails is not", () => {
+  test("without a terminal to watch, routine notices are logged at debug, failures at warn or error", () => {
     const { lines, tell } = logged("debug");
     for (const one of [event("nothing"), ended("COMPLETED"), ended("FAILED"), attempt(null)]) tell(one);
     expect(lines.map(({ level }) => level)).toEqual(["debug", "debug", "error", "warn"]);

@@ -75,7 +75,7 @@ test("what is written to a partition while it is copied is in the copy: rows, he
   expect(await leftBehind()).toBe("0");
 }, 60_000);
 
-test("a long transaction is in nobody's way: it gives up after an instant, and finishes later", async () => {
+test("beside a long transaction a prune gives up at once without blocking others, and finishes later", async () => {
   const seeded = await seed();
   await untilOver([...seeded.gone, seeded.living.runId, seeded.failed, seeded.held]);
   await bench.db.sql.begin(async (tx) => {

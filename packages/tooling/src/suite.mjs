@@ -19,7 +19,7 @@ const toolCaches = /^(tsx-|node-compile-cache|v8-compile-cache|holdfast-postgres
  * @property {string[]} failures each failed test, and the first lines of what it says
  */
 
-/** Of a failed test's message: enough to see what happened where its whole output is not at hand. */
+/** How many lines of a failed test's message are repeated in the summary. */
 const MESSAGE_LINES = 6;
 
 /**

@@ -59,8 +59,8 @@ export async function openReal(): Promise<Real> {
   const server = await startTestPostgres();
   const database = await createDatabase(server);
   const sql = postgres(database.url, { max: 2, onnotice: () => {} });
-  // Its own clock stands still: by it every look into the queue is quick, so that no look takes jobs for taken that were
-  // taken before the database's clock was put back.
+  // The store's own clock stands still, so every look into the queue counts as quick and starts from the beginning: one that
+  // started further on would miss jobs that were claimed before the database's clock was set back.
   const clock = { monotonicMs: () => 0, nowMs: () => Date.now() };
   const store = openPostgresStore({ url: database.url, maxConnections: 4, virtualTime: true, clock });
   await store.migrate();
