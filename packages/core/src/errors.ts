@@ -1,7 +1,7 @@
-/**
- * The catalogue of stable error codes: what went wrong and how to fix it. `docs/errors.md` is generated from here.
- * A code is never reused with another meaning.
- */
+/** The catalogue of stable error codes, and the error that carries one. `docs/errors.md` is generated from here. */
+import { errorPage } from "./docs-address.ts";
+
+/** What each code means and how to fix it. A code is never reused with another meaning. */
 export const ERROR_CATALOGUE = {
   // Values and options
   DURATION_INVALID: {
@@ -110,8 +110,20 @@ export const ERROR_CATALOGUE = {
     summary: "A run had not ended when `result({ timeout })` gave up. The run goes on.",
     fix: "Call `result()` again, with a longer `timeout` or without one, or cancel the run.",
   },
+  FAULT_INVALID: {
+    summary: "A fault that was asked for cannot be made: its kind, its place or a setting.",
+    fix: "The message says what is wrong and what may be given; `holdfast-gateway fault add --help` has examples.",
+  },
+  FAULTS_REFUSED: {
+    summary: "This gateway makes no faults.",
+    fix: "Ask a gateway that was started with `holdfast-gateway dev` (or `startTestGateway()`) and listens on a loopback address.",
+  },
+  GATEWAY_STARTING: {
+    summary: "The gateway has its ports, and its database is not ready yet.",
+    fix: "Ask again in a second. If it stays so, the gateway's log says what it waits for. The SDK tries again by itself.",
+  },
   GATEWAY_CLOSING: {
-    summary: "The gateway shuts down and answers no caller that waits.",
+    summary: "The gateway shuts down: it answers no caller that waits, and takes no new connection of a worker.",
     fix: "Ask again: another gateway answers, or this one once it is back. The SDK does so by itself.",
   },
   // Connection
@@ -265,8 +277,8 @@ export const ERROR_CATALOGUE = {
     fix: "The message lists all that is missing; `holdfast-gateway keys create` makes keys, `holdfast-gateway dev` needs none of it.",
   },
   GATEWAY_UNREACHABLE: {
-    summary: "A command found no gateway at its address.",
-    fix: "Start one, or name its address with `--url` or HOLDFAST_GATEWAY_URL.",
+    summary: "A command, or a call of `holdfast/operate`, found no gateway at its address.",
+    fix: "Start one, or name its address: `--url` or HOLDFAST_GATEWAY_URL of commands, `baseUrl` or HOLDFAST_BASE_URL of apps.",
   },
   PORT_BUSY: {
     summary: "The port is in use by another program.",
@@ -284,6 +296,10 @@ export const ERROR_CATALOGUE = {
     summary: "The Postgres server is older than the gateway supports.",
     fix: "Use Postgres 14 or newer, or omit the database URL to use the embedded one.",
   },
+  DATABASE_POOLED: {
+    summary: "A pooler in transaction mode stands between the gateway and Postgres.",
+    fix: "Connect to Postgres itself (a gateway has its own pool, `--max-connections`), or to a pooler in session mode: `pool_mode = session` in PgBouncer.",
+  },
   DATABASE_SCHEMA_NEWER: {
     summary: "The database was migrated by a newer gateway.",
     fix: "Use that version of the gateway or a newer one.",
@@ -291,6 +307,10 @@ export const ERROR_CATALOGUE = {
   DATA_DIR_UNUSABLE: {
     summary: "The data directory cannot be used: corrupt, of another Postgres version, not writable or in use.",
     fix: "The message says which; move the directory away, or choose another with `--data-dir`.",
+  },
+  TRACING_UNAVAILABLE: {
+    summary: "The gateway is to send traces, and the packages of OpenTelemetry cannot be loaded.",
+    fix: "Install `@opentelemetry/api`, `@opentelemetry/sdk-trace`, `@opentelemetry/resources` and `@opentelemetry/exporter-trace-otlp-http` beside `@holdfast/gateway`, or leave `--otlp-endpoint` out.",
   },
   POSTGRES_START_FAILED: {
     summary: "The embedded Postgres did not start.",
@@ -322,7 +342,7 @@ export const ERROR_CATALOGUE = {
   },
   COMMITS_LOST: {
     summary: "The database has gone back: writes that it had acknowledged are gone, as after an asynchronous failover.",
-    fix: "Steps of these moments may run again. Replicate synchronously (`synchronous_standby_names`, `synchronous_commit = on`) and promote only a synchronous standby.",
+    fix: "What gateways have in memory is sent again; steps of runs that are not whole may run again. Replicate synchronously (`synchronous_standby_names`, `synchronous_commit = on`) and promote only a synchronous standby: docs/failover.md.",
   },
   RUN_ON_HOLD: {
     summary: "The run is on hold: it is kept until it is released, and cannot be deleted.",
@@ -363,6 +383,14 @@ export const ERROR_CATALOGUE = {
   HOST_REFUSED: {
     summary: "The gateway was called by a host name that it does not allow.",
     fix: "Call it as localhost, by its address or by its own name; allow other names with `--allowed-host`.",
+  },
+  CSRF_REFUSED: {
+    summary: "A request with the cookie of the dashboard did not have the token of its session.",
+    fix: "Call with `Authorization: Bearer <signing key>`; the cookie is for the dashboard alone.",
+  },
+  DASHBOARD_READ_ONLY: {
+    summary: "The dashboard was asked to change something, at a gateway where it only shows.",
+    fix: "Start the gateway with `--dashboard on`, or use the API with the signing key.",
   },
   ORIGIN_REFUSED: {
     summary: "A page of another origin called the gateway from a browser.",
@@ -437,6 +465,76 @@ export const ERROR_CATALOGUE = {
     summary: "The database rejected a write permanently.",
     fix: "The message has the database's reason.",
   },
+  GATEWAY_CALL_FAILED: {
+    summary: "A call of the gateway's HTTP API got no usable answer.",
+    fix: "Check that the gateway is reachable at the app's base URL and accepts its signing key; the message includes its answer.",
+  },
+  // Graphs
+  GRAPH_INVALID: {
+    summary: "A graph cannot be used as it is.",
+    fix: "`problems` in the answer has everything that is wrong, each with the node or edge and how to fix it.",
+  },
+  GRAPH_CONFLICT: {
+    summary: "A graph's draft was written by another caller since it was read.",
+    fix: "Read the graph again, apply the change to it, and send it with the revision that it has now.",
+  },
+  GRAPH_NOT_PUBLISHED: {
+    summary: "A run of a graph was asked for, and no version of it is published.",
+    fix: "Publish the graph, or name one of its versions with `version`.",
+  },
+  GRAPH_IN_USE: {
+    summary: "A graph was to be deleted while runs of it go on.",
+    fix: "Wait until they have ended, or delete it with `force=1`: they go on all the same.",
+  },
+  GRAPH_RUNNER_UNKNOWN: {
+    summary: "No connected app runs graphs, or several do and none was named.",
+    fix: "Connect an app that calls `graphs(app, ...)`; name it with `app` where there are several.",
+  },
+  GRAPH_TEST_UNKNOWN: {
+    summary: "A run that was to be stopped as a test of a graph is none.",
+    fix: "Tests are started with `POST /v1/graph-tests`. Other runs are cancelled, and deleted once they have ended.",
+  },
+  GRAPH_INPUT_INVALID: {
+    summary: "The input of a graph's run does not fulfil the graph's `input` schema.",
+    fix: "The message names the values and what they lack; send input that fulfils the schema, or change it.",
+  },
+  GRAPH_PATH_UNKNOWN: {
+    summary: "A template of a node reads a path at which there is nothing.",
+    fix: "Correct the path, or give it a default: `{{ctx.a ?? 'none'}}`. A node sees the outputs of those that ran before it on the way to it.",
+  },
+  GRAPH_VALUE_TOO_LARGE: {
+    summary:
+      "The filled-in templates of a node are too large, a loop has too many items, or a run goes through too many nodes.",
+    fix: "Pass a reference to large data instead of the data, or split the list.",
+  },
+  GRAPH_CONFIG_INVALID: {
+    summary: "The config of a node is invalid once its templates are filled in.",
+    fix: "The message names the node and the field; correct the config, or what the template reads.",
+  },
+  GRAPH_HTTP_STATUS: {
+    summary: "The answer to the request of an `http` node has a status other than 2xx.",
+    fix: "Connect the node's `error` handle, or set `allowStatus` to `any` and look at `status`.",
+  },
+  GRAPH_NODE_FAILED: {
+    summary: "A node has failed and nothing takes its error, so the run fails.",
+    fix: "The message names the node; connect its `error` handle to go on after errors.",
+  },
+  GRAPH_CODE_FAILED: {
+    summary: "The code of a `javascript` node threw, or gave a result that is no JSON.",
+    fix: "The message has the error and where in the code it was thrown; correct the code.",
+  },
+  GRAPH_CODE_BUDGET: {
+    summary: "The code of a `javascript` node exceeded its time or memory, or waits for something that never comes.",
+    fix: "Make the code do less, or raise the node's `timeout` or `memoryMb`.",
+  },
+  GRAPH_NODE_TYPE_INVALID: {
+    summary: "A node type of the app is defined wrongly.",
+    fix: "The message names the type and what is wrong; correct the call of `nodeType` or `graphs`.",
+  },
+  GRAPH_UNAVAILABLE: {
+    summary: "The gateway did not answer a call about graphs as expected.",
+    fix: "Check that the gateway is reachable and has graphs; the message includes its answer.",
+  },
   // Testing parts
   TEST_TIMEOUT: {
     summary: "Something that a test waited for did not happen in time.",
@@ -478,11 +576,15 @@ const BRAND = Symbol.for("holdfast.error");
  */
 export class HoldfastError extends Error {
   readonly code: ErrorCode;
+  /** The address of the page about the code, once the documentation has one. */
+  declare readonly docs?: string;
 
   constructor(code: ErrorCode, message: string, options?: { readonly cause?: unknown }) {
     super(message, options);
     this.name = "HoldfastError";
     this.code = code;
+    const docs = errorPage(code);
+    if (docs !== undefined) this.docs = docs;
     Object.defineProperty(this, BRAND, { value: true });
   }
 

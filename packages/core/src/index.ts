@@ -4,6 +4,7 @@ export { type Clock, nextTurn, systemClock, systemTimers, type TimerHandle, type
 export { type CoalescedLimits, coalesced } from "./coalesced.ts";
 export { headOf } from "./console-line.ts";
 export { describeValue, hasControlCharacter } from "./describe-value.ts";
+export { DOCS_ADDRESS, errorPage } from "./docs-address.ts";
 export {
   type DurationInput,
   durationText,
@@ -31,6 +32,7 @@ export { createUlidFactory, firstIdAt, isUlid, type UlidFactory, ulidFromSeed, u
 export { LOG_LEVELS, type Log, type LoggerLike, type LogLevel, type LogRecord } from "./log-record.ts";
 export { consoleLines, LOG_LEVEL_CHOICES, type LogLevelChoice, logFor, logTo, silentLog } from "./logger.ts";
 export { createDriver, type Driver, type DriverOptions, type Next, type Step, type TraceEntry } from "./machine.ts";
+export { nearestName } from "./nearest-name.ts";
 export { type Deferred, deferred, sleep, withTimeout } from "./promises.ts";
 export { type Random, seededRandom, systemRandom, unitOf } from "./random.ts";
 export { Semaphore } from "./semaphore.ts";

@@ -1,9 +1,9 @@
 /** What Holdfast logs to, and how a line gets there: a console is written to as people read, other loggers get the data. */
 import { ConsoleLines } from "./console-line.ts";
-import { LOG_LEVELS, type Log, type LoggerLike, type LogRecord } from "./log-record.ts";
+import { LOG_LEVELS, type Log, type LoggerLike, type LogLevel, type LogRecord } from "./log-record.ts";
 
 /** For all consoles of the process, which mostly are one. */
-export const consoleLines = new ConsoleLines();
+export const consoleLines = /* @__PURE__ */ new ConsoleLines();
 
 /**
  * Data goes first, as pino wants it; on a console it comes after the message. A logger that throws never breaks the
@@ -13,7 +13,8 @@ export function logTo(logger: LoggerLike, record: LogRecord): void {
   const { level, message, data } = record;
   try {
     let returned: unknown;
-    if (isConsole(logger)) returned = logger[level](consoleLines.lineOf(record));
+    // What a program writes to stdout may be data: on a console every level goes to stderr.
+    if (isConsole(logger)) returned = logger[TO_STDERR[level]](consoleLines.lineOf(record));
     else returned = data ? logger[level](data, message) : logger[level](message);
     // One that is asynchronous may fail later.
     if (typeof returned === "object" && returned !== null) new Promise((resolve) => resolve(returned)).catch(() => {});
@@ -21,6 +22,12 @@ export function logTo(logger: LoggerLike, record: LogRecord): void {
     // The user's logger failed; there is nowhere left to report it.
   }
 }
+
+/** The methods of a console that write to stderr; a page's console keeps what is wrong apart from what is not. */
+const TO_STDERR = { debug: "warn", info: "warn", warn: "warn", error: "error" } as const satisfies Record<
+  LogLevel,
+  keyof LoggerLike
+>;
 
 /** A console of any kind: that of the process, of a test runner, or one made with `new Console()`. */
 function isConsole(logger: LoggerLike): boolean {

@@ -15,7 +15,7 @@ const PLACE = /(?:\(|at (?:async )?)((?:[a-z]+:\/\/)?[^()]*?)(?::\d+){1,2}\)?$/;
 export const isInstalledHoldfast: IsOwnFile = (file) => INSTALLED.test(file);
 
 /** Threads run a script that has no file. */
-const THREAD_SCRIPTS = /^(?:\[worker eval\]|evalmachine\.<anonymous>)/;
+const THREAD_SCRIPTS = /^(?:\[worker eval\]|evalmachine\.<anonymous>|holdfast-(?:connection|pool)-thread\.cjs)/;
 
 /** What is installed, and what is below a folder of ours; null: there is none. */
 export function isOwnFileBelow(folder: string | null): IsOwnFile {

@@ -1,3 +1,5 @@
+import { Console } from "node:console";
+import { Writable } from "node:stream";
 import { describe, expect, test } from "vitest";
 import { ConsoleLines } from "../src/console-line.ts";
 import { type LoggerLike, logFor, logTo } from "../src/index.ts";
@@ -76,6 +78,23 @@ describe("loggers", () => {
     const add = (...args: unknown[]): void => void calls.push(args);
     return { calls, logger: { debug: add, info: add, warn: add, error: add, ...extra } };
   };
+
+  test("on a console every level goes to stderr: what a program writes to stdout may be data", () => {
+    const written = { out: "", err: "" };
+    const into = (name: keyof typeof written) =>
+      new Writable({
+        write: (chunk, _, done) => {
+          written[name] += chunk;
+          done();
+        },
+      });
+    const console = new Console({ stdout: into("out"), stderr: into("err") });
+    for (const level of ["debug", "info", "warn", "error"] as const) logTo(console, { level, message: "m" });
+    expect(written).toEqual({
+      out: "",
+      err: "holdfast debug: m\nholdfast info: m\nholdfast warn: m\nholdfast error: m\n",
+    });
+  });
 
   test("a console gets one text, any other logger the data first", () => {
     const [plain, console] = [recorder(), recorder({ table: () => {}, dir: () => {}, group: () => {} })];

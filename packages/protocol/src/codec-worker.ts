@@ -12,7 +12,7 @@ import {
 } from "./codec-parts.ts";
 import { type CodecReader, NO_BYTES } from "./codec-reader.ts";
 import type { CodecWriter } from "./codec-writer.ts";
-import type { GatewayFrame, NackReason, WorkerConnect, WorkerFrame } from "./frames.ts";
+import type { GatewayFrame, NackReason, RunningStep, WorkerConnect, WorkerFrame } from "./frames.ts";
 import {
   readWorkerCheckpointData,
   readWorkerConnectRequestData,
@@ -20,6 +20,7 @@ import {
   readWorkerRequestExtendLeaseData,
   readWorkerRequestNackData,
   readWorkerStallData,
+  readWorkerStateData,
   readWorkerStatusData,
   writeWorkerCheckpointData,
   writeWorkerConnectRequestData,
@@ -27,8 +28,11 @@ import {
   writeWorkerRequestExtendLeaseData,
   writeWorkerRequestNackData,
   writeWorkerStallData,
+  writeWorkerStateData,
   writeWorkerStatusData,
 } from "./generated/connect.ts";
+import { WIRE_LIMITS } from "./limits.ts";
+import type { WorkerPhase, WorkerState } from "./worker-state.ts";
 
 const NACK_NUMBERS: Readonly<Record<NackReason, number>> = {
   UNKNOWN_APP: 1,
@@ -40,6 +44,10 @@ const NACK_NUMBERS: Readonly<Record<NackReason, number>> = {
   STALLED: 7,
 };
 const NACK_REASONS = namesOf(NACK_NUMBERS);
+const PHASE_NUMBERS: Readonly<Record<WorkerPhase, number>> = { CONNECTING: 1, ACTIVE: 2, RECONNECTING: 3, CLOSING: 4 };
+const PHASES = namesOf(PHASE_NUMBERS);
+const NO_PROCESS = { pid: 0, rssBytes: 0, cpuMs: 0, uptimeMs: 0 };
+const NO_STEPS: readonly RunningStep[] = [];
 
 /** What a worker sends: a row for each kind, or this does not compile. */
 export const workerPayloads: PayloadCodecs<WorkerFrame, Exclude<FrameKind, GatewayFrame["kind"]>> = {
@@ -58,8 +66,11 @@ export const workerPayloads: PayloadCodecs<WorkerFrame, Exclude<FrameKind, Gatew
     read: (reader) => withKind("WORKER_REPLY", readResponse(reader)),
   },
   WORKER_REQUEST_EXTEND_LEASE: {
-    write: writeWorkerRequestExtendLeaseData,
-    read: (reader) => withKind("WORKER_REQUEST_EXTEND_LEASE", withStep(readWorkerRequestExtendLeaseData(reader))),
+    write: (writer, frame) => writeWorkerRequestExtendLeaseData(writer, { runningSteps: NO_STEPS, ...frame }),
+    read: (reader) => {
+      const { runningSteps, ...rest } = withStep(readWorkerRequestExtendLeaseData(reader));
+      return withKind("WORKER_REQUEST_EXTEND_LEASE", runningSteps.length === 0 ? rest : { ...rest, runningSteps });
+    },
   },
   WORKER_STATUS: {
     write: writeWorkerStatusData,
@@ -82,7 +93,23 @@ export const workerPayloads: PayloadCodecs<WorkerFrame, Exclude<FrameKind, Gatew
     write: writeWorkerStallData,
     read: (reader) => withKind("WORKER_STALL", readWorkerStallData(reader)),
   },
+  WORKER_STATE: {
+    write: (writer, frame) => writeWorkerStateData(writer, { ...frame, phase: PHASE_NUMBERS[frame.phase] }),
+    read: readState,
+  },
 };
+
+function readState(reader: CodecReader): WorkerState {
+  const { maxStateBytes } = WIRE_LIMITS;
+  const bytes = reader.end - reader.position;
+  if (bytes > maxStateBytes) {
+    throw new HoldfastError("FRAME_INVALID", `The state of a worker has ${bytes} bytes, ${maxStateBytes} are read.`);
+  }
+  const { phase: number, process = NO_PROCESS, ...rest } = readWorkerStateData(reader);
+  const phase = PHASES.get(number);
+  if (phase === undefined) throw new HoldfastError("FRAME_INVALID", `Unknown phase ${number} of a worker.`);
+  return { kind: "WORKER_STATE", ...rest, phase, process };
+}
 
 function writeConnect(writer: CodecWriter, frame: WorkerConnect): void {
   writeWorkerConnectRequestData(writer, {

@@ -3,6 +3,8 @@
  * Names and meanings follow `proto/connect.proto`. Byte fields hold JSON unless said otherwise.
  */
 
+import type { WorkerState } from "./worker-state.ts";
+
 /** The fields by which a peer recognises a request; echoed verbatim in everything that is said about it. */
 export interface RequestIdentity {
   readonly requestId: string;
@@ -176,6 +178,20 @@ export interface WorkerStall {
   readonly noCpu: boolean;
 }
 
+/** Extension "progress": a step whose body has been running for a while. */
+export interface RunningStep {
+  /** As the author wrote it. */
+  readonly id: string;
+  readonly runningMs: number;
+}
+
+export interface ExtendLease extends RequestIdentity {
+  readonly kind: "WORKER_REQUEST_EXTEND_LEASE";
+  readonly leaseId: string;
+  /** Oldest first; absent: none has been running for long. */
+  readonly runningSteps?: readonly RunningStep[];
+}
+
 export type WorkerFrame =
   | WorkerConnect
   | { readonly kind: "WORKER_READY" }
@@ -183,7 +199,7 @@ export type WorkerFrame =
   | ({ readonly kind: "WORKER_REPLY" } & SdkResponse)
   | { readonly kind: "WORKER_PAUSE" }
   | { readonly kind: "WORKER_HEARTBEAT" }
-  | ({ readonly kind: "WORKER_REQUEST_EXTEND_LEASE"; readonly leaseId: string } & RequestIdentity)
+  | ExtendLease
   | {
       readonly kind: "WORKER_STATUS";
       readonly inFlightRequestIds: readonly string[];
@@ -192,6 +208,7 @@ export type WorkerFrame =
   | ({ readonly kind: "WORKER_CHECKPOINT" } & Checkpoint)
   | RequestNack
   | WorkerStall
+  | WorkerState
   /** Extension "partitions": until WORKER_MAIN_READY nothing new of the functions that are in no partition. */
   | { readonly kind: "WORKER_MAIN_PAUSE" }
   | { readonly kind: "WORKER_MAIN_READY" };
@@ -221,6 +238,8 @@ export const EXTENSIONS = [
   "partitions",
   "since",
   "continue",
+  "progress",
+  "state",
 ] as const;
 export type Extension = (typeof EXTENSIONS)[number];
 

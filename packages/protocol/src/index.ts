@@ -23,8 +23,6 @@ export {
   encodeJsonBytes,
   HANDLER_END_ID,
   isHandlerEnd,
-  isRecord,
-  jsonNestsDeeperThan,
   type MemoEntry,
   normalizeError,
   OP_NAMES,
@@ -34,17 +32,33 @@ export {
   parseOps,
 } from "./execution.ts";
 export * from "./frames.ts";
+export { EXTENDED_INTERVALS, PLAIN_INTERVALS, TIMEOUTS, WORKER_FALLBACK_INTERVALS } from "./intervals.ts";
+export { isRecord, jsonNestsDeeperThan } from "./json-text.ts";
 export {
   CONNECT_PATH,
-  EXTENDED_INTERVALS,
   FLUSH_PATH,
-  PLAIN_INTERVALS,
   PROTOBUF_CONTENT_TYPE,
   RUNS_PATH,
   START_PATH,
   SUBPROTOCOL,
-  TIMEOUTS,
   WIRE_LIMITS,
-  WORKER_FALLBACK_INTERVALS,
 } from "./limits.ts";
 export { DEFAULT_QUEUE, EVERY_QUEUE, queueNameProblem, servedQueuesProblem, servesQueue } from "./queues.ts";
+export {
+  attemptSpanName,
+  encodeRequestTrace,
+  idOfDigest,
+  type RequestTrace,
+  readRequestTrace,
+  readSpanContext,
+  type SpanContext,
+  traceparentOf,
+} from "./trace-context.ts";
+export type {
+  PoolState,
+  ProcessState,
+  StateRequest,
+  StateTransition,
+  WorkerPhase,
+  WorkerState,
+} from "./worker-state.ts";

@@ -217,9 +217,34 @@ type GatewayKindOfReference =
   | "WORKER_REPLY_ACK"
   | "WORKER_REQUEST_EXTEND_LEASE_ACK";
 
+const absent = { nil: undefined };
+
 type RoundTrips<Frame extends { readonly kind: string }, Reference extends Frame["kind"]> = {
   readonly [Kind in Exclude<Frame["kind"], Reference>]: readonly Extract<Frame, { readonly kind: Kind }>[];
 };
+
+const fullState = {
+  kind: "WORKER_STATE",
+  phase: "ACTIVE",
+  mainLagMs: 1_200,
+  roundTripMs: 3,
+  unansweredHeartbeats: 1,
+  inFlight: 2,
+  requests: [{ requestId: "r", runId: "run", functionSlug: "f", replied: true, ageMs: 5, leaseAgeMs: 4 }],
+  outboxCount: 1,
+  outboxBytes: 5_000_000_000,
+  outboxFull: true,
+  reconnectAttempts: 2,
+  crashes: 1,
+  lastErrorCode: "CODE",
+  lastError: "why",
+  stalls: 3,
+  stallsUnseen: true,
+  logsDropped: 4,
+  pool: { threads: 3, busy: 2, queued: 1, oldestMs: 70, overruns: 4, crashes: 5, recycled: 6, abandoned: 7 },
+  process: { pid: 12, rssBytes: 90_000_000_000, cpuMs: 1_000, uptimeMs: 2_000 },
+  transitions: [{ atMs: 1_700_000_000_000, event: "FRAME", from: "open", to: "open" }],
+} as const satisfies WorkerFrame;
 
 describe("Protocol extensions", () => {
   const fromWorker: RoundTrips<WorkerFrame, WorkerKindOfReference> = {
@@ -256,6 +281,19 @@ describe("Protocol extensions", () => {
         waitedMs: 200,
         noCpu: true,
       },
+    ],
+    WORKER_STATE: [
+      fullState,
+      {
+        ...fullState,
+        phase: "RECONNECTING",
+        roundTripMs: undefined,
+        pool: undefined,
+        requests: [],
+        transitions: [],
+        lastError: "",
+      },
+      { ...fullState, pool: { ...fullState.pool, threads: 0, oldestMs: 0 }, roundTripMs: 0 },
     ],
     WORKER_MAIN_PAUSE: [{ kind: "WORKER_MAIN_PAUSE" }],
     WORKER_MAIN_READY: [{ kind: "WORKER_MAIN_READY" }],
@@ -321,6 +359,53 @@ describe("Hostile and unknown bytes", () => {
   });
 });
 
+describe("The state of a worker", () => {
+  test("whatever a worker says of itself, the gateway reads what was written", () => {
+    const count = fc.nat(0xffff_ffff);
+    const size = fc.nat(Number.MAX_SAFE_INTEGER);
+    const text = fc.string({ maxLength: 30 });
+    const ages = { ageMs: count, leaseAgeMs: count };
+    const request = fc.record({ requestId: text, runId: text, functionSlug: text, replied: fc.boolean(), ...ages });
+    const turns = { threads: count, busy: count, queued: count, overruns: count, crashes: count };
+    const pool = fc.record({ ...turns, recycled: count, abandoned: count, oldestMs: fc.option(count, absent) });
+    const state: fc.Arbitrary<WorkerFrame> = fc.record({
+      kind: fc.constant("WORKER_STATE" as const),
+      phase: fc.constantFrom("CONNECTING", "ACTIVE", "RECONNECTING", "CLOSING"),
+      ...{ mainLagMs: count, unansweredHeartbeats: count, inFlight: count, outboxCount: count, outboxBytes: size },
+      ...{ outboxFull: fc.boolean(), reconnectAttempts: count, crashes: count, lastErrorCode: text, lastError: text },
+      ...{ stalls: count, stallsUnseen: fc.boolean(), logsDropped: count },
+      roundTripMs: fc.option(count, absent),
+      requests: fc.array(request, { maxLength: 5 }),
+      pool: fc.option(pool, absent),
+      process: fc.record({ pid: count, rssBytes: size, cpuMs: size, uptimeMs: size }),
+      transitions: fc.array(fc.record({ atMs: size, event: text, from: text, to: text }), { maxLength: 5 }),
+    });
+    fc.assert(
+      fc.property(state, (frame) => {
+        expect(decodeWorkerFrame(encodeWorkerFrame(frame))).toEqual(frame);
+      }),
+      { numRuns: runs(500) },
+    );
+  });
+
+  test("a state without a process, as an older worker might send it, is read with zeros", () => {
+    const bytes = unhex("086b12020802"); // kind 107, phase 2
+    expect(decodeWorkerFrame(bytes)).toMatchObject({
+      kind: "WORKER_STATE",
+      phase: "ACTIVE",
+      process: { pid: 0, rssBytes: 0, cpuMs: 0, uptimeMs: 0 },
+    });
+  });
+
+  test.each([
+    ["an unknown phase", encodeWorkerFrame({ ...fullState, phase: "NONE" as "ACTIVE" })],
+    ["no phase", unhex("086b")],
+    ["more than may be read", encodeWorkerFrame({ ...fullState, lastError: "x".repeat(WIRE_LIMITS.maxStateBytes) })],
+  ])("a state with %s cannot be read", (_, bytes) => {
+    expect(() => decodeWorkerFrame(bytes)).toThrowError(expect.objectContaining({ code: "FRAME_INVALID" }));
+  });
+});
+
 describe("Buffers", () => {
   test("encoded frames and decoded byte fields own exactly their bytes", () => {
     const frame = encodeWorkerFrame({
@@ -337,4 +422,14 @@ describe("Buffers", () => {
     expect(decoded.ops.buffer.byteLength).toBe(2);
     expect(decoded.ops.buffer).not.toBe(frame.buffer);
   });
+});
+
+test("steps that have been running for a while go with an extension, and cost nothing where there are none", () => {
+  const frame = { kind: "WORKER_REQUEST_EXTEND_LEASE", ...identity, leaseId: "l" } as const;
+  const runningSteps = [
+    { id: "charge the card", runningMs: 12_000 },
+    { id: "mail", runningMs: 0 },
+  ];
+  expect(decodeWorkerFrame(encodeWorkerFrame({ ...frame, runningSteps }))).toEqual({ ...frame, runningSteps });
+  expect(decodeWorkerFrame(encodeWorkerFrame(frame))).toEqual(frame);
 });

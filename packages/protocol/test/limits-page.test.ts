@@ -8,7 +8,7 @@ const MiB = KiB * KiB;
 
 /** As the page writes a value: bytes and characters in binary units where they are whole. */
 function written(name: string, value: number): string {
-  if (name.endsWith("Bytes")) return `${value / MiB} MiB`;
+  if (name.endsWith("Bytes")) return value < MiB ? `${value / KiB} KiB` : `${value / MiB} MiB`;
   if (name.endsWith("Length")) return value % MiB === 0 ? `${value / MiB} Mi characters` : `${value} characters`;
   return name.endsWith("Depth") ? `${value} levels` : String(value);
 }

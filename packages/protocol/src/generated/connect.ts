@@ -2,7 +2,7 @@
 import { type CodecReader, NO_BYTES } from "../codec-reader.ts";
 import type { CodecWriter } from "../codec-writer.ts";
 
-export const GatewayMessageType = { GATEWAY_HELLO: 0, WORKER_CONNECT: 1, GATEWAY_CONNECTION_READY: 2, GATEWAY_EXECUTOR_REQUEST: 3, WORKER_READY: 4, WORKER_REQUEST_ACK: 5, WORKER_REPLY: 6, WORKER_REPLY_ACK: 7, WORKER_PAUSE: 8, WORKER_HEARTBEAT: 9, GATEWAY_HEARTBEAT: 10, GATEWAY_CLOSING: 11, WORKER_REQUEST_EXTEND_LEASE: 12, WORKER_REQUEST_EXTEND_LEASE_ACK: 13, SYNC_FAILED: 14, WORKER_STATUS: 15, WORKER_CHECKPOINT: 100, GATEWAY_CHECKPOINT_ACK: 101, WORKER_REQUEST_NACK: 102, GATEWAY_CANCEL: 103, WORKER_STALL: 104, WORKER_MAIN_PAUSE: 105, WORKER_MAIN_READY: 106 } as const;
+export const GatewayMessageType = { GATEWAY_HELLO: 0, WORKER_CONNECT: 1, GATEWAY_CONNECTION_READY: 2, GATEWAY_EXECUTOR_REQUEST: 3, WORKER_READY: 4, WORKER_REQUEST_ACK: 5, WORKER_REPLY: 6, WORKER_REPLY_ACK: 7, WORKER_PAUSE: 8, WORKER_HEARTBEAT: 9, GATEWAY_HEARTBEAT: 10, GATEWAY_CLOSING: 11, WORKER_REQUEST_EXTEND_LEASE: 12, WORKER_REQUEST_EXTEND_LEASE_ACK: 13, SYNC_FAILED: 14, WORKER_STATUS: 15, WORKER_CHECKPOINT: 100, GATEWAY_CHECKPOINT_ACK: 101, WORKER_REQUEST_NACK: 102, GATEWAY_CANCEL: 103, WORKER_STALL: 104, WORKER_MAIN_PAUSE: 105, WORKER_MAIN_READY: 106, WORKER_STATE: 107 } as const;
 
 export const SDKResponseStatus = { NOT_COMPLETED: 0, DONE: 1, ERROR: 2 } as const;
 
@@ -13,6 +13,8 @@ export const WorkerDisconnectReason = { WORKER_SHUTDOWN: 0, UNEXPECTED: 1, GATEW
 export const CheckpointOutcome = { CHECKPOINT_OUTCOME_UNSPECIFIED: 0, CHECKPOINT_OUTCOME_STORED: 1, CHECKPOINT_OUTCOME_STALE: 2, CHECKPOINT_OUTCOME_INVALID: 3 } as const;
 
 export const NackReason = { NACK_REASON_UNSPECIFIED: 0, NACK_REASON_UNKNOWN_APP: 1, NACK_REASON_UNKNOWN_FUNCTION: 2, NACK_REASON_SHUTTING_DOWN: 3, NACK_REASON_AT_CAPACITY: 4, NACK_REASON_MALFORMED: 5, NACK_REASON_DRAIN_TIMEOUT: 6, NACK_REASON_STALLED: 7 } as const;
+
+export const WorkerPhase = { WORKER_PHASE_UNSPECIFIED: 0, WORKER_PHASE_CONNECTING: 1, WORKER_PHASE_ACTIVE: 2, WORKER_PHASE_RECONNECTING: 3, WORKER_PHASE_CLOSING: 4 } as const;
 
 export interface ConnectMessage {
   kind: number;
@@ -803,6 +805,7 @@ export interface WorkerRequestExtendLeaseData {
   userTraceCtx: Uint8Array;
   runId: string;
   leaseId: string;
+  runningSteps: readonly RunningStep[];
 }
 
 export function writeWorkerRequestExtendLeaseData(w: CodecWriter, m: Readonly<WorkerRequestExtendLeaseData>): void {
@@ -816,10 +819,12 @@ export function writeWorkerRequestExtendLeaseData(w: CodecWriter, m: Readonly<Wo
   if (m.userTraceCtx?.length) w.bytes(66, m.userTraceCtx);
   if (m.runId) w.string(74, m.runId);
   if (m.leaseId) w.string(82, m.leaseId);
+  for (const each of m.runningSteps) w.message(8002, writeRunningStep, each);
 }
 
 export function readWorkerRequestExtendLeaseData(r: CodecReader, end = r.end): WorkerRequestExtendLeaseData {
-  const m: WorkerRequestExtendLeaseData = { requestId: "", accountId: "", envId: "", appId: "", functionSlug: "", systemTraceCtx: NO_BYTES, userTraceCtx: NO_BYTES, runId: "", leaseId: "" };
+  const runningSteps: RunningStep[] = [];
+  const m: WorkerRequestExtendLeaseData = { requestId: "", accountId: "", envId: "", appId: "", functionSlug: "", systemTraceCtx: NO_BYTES, userTraceCtx: NO_BYTES, runId: "", leaseId: "", runningSteps };
   while (r.position < end) {
     const tag = r.tag();
     switch (tag) {
@@ -852,6 +857,37 @@ export function readWorkerRequestExtendLeaseData(r: CodecReader, end = r.end): W
         break;
       case 82:
         m.leaseId = r.string();
+        break;
+      case 8002:
+        runningSteps.push(readRunningStep(r, r.endOfMessage()));
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return r.finish(m, end);
+}
+
+export interface RunningStep {
+  id: string;
+  runningMs: number;
+}
+
+export function writeRunningStep(w: CodecWriter, m: Readonly<RunningStep>): void {
+  if (m.id) w.string(10, m.id);
+  if (m.runningMs) w.uint32(16, m.runningMs);
+}
+
+export function readRunningStep(r: CodecReader, end = r.end): RunningStep {
+  const m: RunningStep = { id: "", runningMs: 0 };
+  while (r.position < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 10:
+        m.id = r.string();
+        break;
+      case 16:
+        m.runningMs = r.uint32();
         break;
       default:
         r.skip(tag);
@@ -1280,6 +1316,303 @@ export function readWorkerStallData(r: CodecReader, end = r.end): WorkerStallDat
         break;
       case 120:
         m.noCpu = r.bool();
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return r.finish(m, end);
+}
+
+export interface WorkerStateData {
+  phase: number;
+  mainLagMs: number;
+  roundTripMs?: number | undefined;
+  unansweredHeartbeats: number;
+  inFlight: number;
+  requests: readonly WorkerStateRequest[];
+  outboxCount: number;
+  outboxBytes: number;
+  outboxFull: boolean;
+  reconnectAttempts: number;
+  crashes: number;
+  lastErrorCode: string;
+  lastError: string;
+  stalls: number;
+  stallsUnseen: boolean;
+  logsDropped: number;
+  pool?: WorkerPool | undefined;
+  process?: WorkerProcess | undefined;
+  transitions: readonly WorkerTransition[];
+}
+
+export function writeWorkerStateData(w: CodecWriter, m: Readonly<WorkerStateData>): void {
+  if (m.phase) w.int32(8, m.phase);
+  if (m.mainLagMs) w.uint32(16, m.mainLagMs);
+  if (m.roundTripMs !== undefined) w.uint32(24, m.roundTripMs);
+  if (m.unansweredHeartbeats) w.uint32(32, m.unansweredHeartbeats);
+  if (m.inFlight) w.uint32(40, m.inFlight);
+  for (const each of m.requests) w.message(50, writeWorkerStateRequest, each);
+  if (m.outboxCount) w.uint32(56, m.outboxCount);
+  if (m.outboxBytes) w.int64(64, m.outboxBytes);
+  if (m.outboxFull) w.bool(72, m.outboxFull);
+  if (m.reconnectAttempts) w.uint32(80, m.reconnectAttempts);
+  if (m.crashes) w.uint32(88, m.crashes);
+  if (m.lastErrorCode) w.string(98, m.lastErrorCode);
+  if (m.lastError) w.string(106, m.lastError);
+  if (m.stalls) w.uint32(112, m.stalls);
+  if (m.stallsUnseen) w.bool(120, m.stallsUnseen);
+  if (m.logsDropped) w.uint32(128, m.logsDropped);
+  if (m.pool !== undefined) w.message(138, writeWorkerPool, m.pool);
+  if (m.process !== undefined) w.message(146, writeWorkerProcess, m.process);
+  for (const each of m.transitions) w.message(154, writeWorkerTransition, each);
+}
+
+export function readWorkerStateData(r: CodecReader, end = r.end): WorkerStateData {
+  const requests: WorkerStateRequest[] = [];
+  const transitions: WorkerTransition[] = [];
+  const m: WorkerStateData = { phase: 0, mainLagMs: 0, unansweredHeartbeats: 0, inFlight: 0, outboxCount: 0, outboxBytes: 0, outboxFull: false, reconnectAttempts: 0, crashes: 0, lastErrorCode: "", lastError: "", stalls: 0, stallsUnseen: false, logsDropped: 0, requests, transitions };
+  while (r.position < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 8:
+        m.phase = r.int32();
+        break;
+      case 16:
+        m.mainLagMs = r.uint32();
+        break;
+      case 24:
+        m.roundTripMs = r.uint32();
+        break;
+      case 32:
+        m.unansweredHeartbeats = r.uint32();
+        break;
+      case 40:
+        m.inFlight = r.uint32();
+        break;
+      case 50:
+        requests.push(readWorkerStateRequest(r, r.endOfMessage()));
+        break;
+      case 56:
+        m.outboxCount = r.uint32();
+        break;
+      case 64:
+        m.outboxBytes = r.int64();
+        break;
+      case 72:
+        m.outboxFull = r.bool();
+        break;
+      case 80:
+        m.reconnectAttempts = r.uint32();
+        break;
+      case 88:
+        m.crashes = r.uint32();
+        break;
+      case 98:
+        m.lastErrorCode = r.string();
+        break;
+      case 106:
+        m.lastError = r.string();
+        break;
+      case 112:
+        m.stalls = r.uint32();
+        break;
+      case 120:
+        m.stallsUnseen = r.bool();
+        break;
+      case 128:
+        m.logsDropped = r.uint32();
+        break;
+      case 138:
+        m.pool = readWorkerPool(r, r.endOfMessage());
+        break;
+      case 146:
+        m.process = readWorkerProcess(r, r.endOfMessage());
+        break;
+      case 154:
+        transitions.push(readWorkerTransition(r, r.endOfMessage()));
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return r.finish(m, end);
+}
+
+export interface WorkerStateRequest {
+  requestId: string;
+  runId: string;
+  functionSlug: string;
+  replied: boolean;
+  ageMs: number;
+  leaseAgeMs: number;
+}
+
+export function writeWorkerStateRequest(w: CodecWriter, m: Readonly<WorkerStateRequest>): void {
+  if (m.requestId) w.string(10, m.requestId);
+  if (m.runId) w.string(18, m.runId);
+  if (m.functionSlug) w.string(26, m.functionSlug);
+  if (m.replied) w.bool(32, m.replied);
+  if (m.ageMs) w.uint32(40, m.ageMs);
+  if (m.leaseAgeMs) w.uint32(48, m.leaseAgeMs);
+}
+
+export function readWorkerStateRequest(r: CodecReader, end = r.end): WorkerStateRequest {
+  const m: WorkerStateRequest = { requestId: "", runId: "", functionSlug: "", replied: false, ageMs: 0, leaseAgeMs: 0 };
+  while (r.position < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 10:
+        m.requestId = r.string();
+        break;
+      case 18:
+        m.runId = r.string();
+        break;
+      case 26:
+        m.functionSlug = r.string();
+        break;
+      case 32:
+        m.replied = r.bool();
+        break;
+      case 40:
+        m.ageMs = r.uint32();
+        break;
+      case 48:
+        m.leaseAgeMs = r.uint32();
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return r.finish(m, end);
+}
+
+export interface WorkerPool {
+  threads: number;
+  busy: number;
+  queued: number;
+  oldestMs?: number | undefined;
+  overruns: number;
+  crashes: number;
+  recycled: number;
+  abandoned: number;
+}
+
+export function writeWorkerPool(w: CodecWriter, m: Readonly<WorkerPool>): void {
+  if (m.threads) w.uint32(8, m.threads);
+  if (m.busy) w.uint32(16, m.busy);
+  if (m.queued) w.uint32(24, m.queued);
+  if (m.oldestMs !== undefined) w.uint32(32, m.oldestMs);
+  if (m.overruns) w.uint32(40, m.overruns);
+  if (m.crashes) w.uint32(48, m.crashes);
+  if (m.recycled) w.uint32(56, m.recycled);
+  if (m.abandoned) w.uint32(64, m.abandoned);
+}
+
+export function readWorkerPool(r: CodecReader, end = r.end): WorkerPool {
+  const m: WorkerPool = { threads: 0, busy: 0, queued: 0, overruns: 0, crashes: 0, recycled: 0, abandoned: 0 };
+  while (r.position < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 8:
+        m.threads = r.uint32();
+        break;
+      case 16:
+        m.busy = r.uint32();
+        break;
+      case 24:
+        m.queued = r.uint32();
+        break;
+      case 32:
+        m.oldestMs = r.uint32();
+        break;
+      case 40:
+        m.overruns = r.uint32();
+        break;
+      case 48:
+        m.crashes = r.uint32();
+        break;
+      case 56:
+        m.recycled = r.uint32();
+        break;
+      case 64:
+        m.abandoned = r.uint32();
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return r.finish(m, end);
+}
+
+export interface WorkerProcess {
+  pid: number;
+  rssBytes: number;
+  cpuMs: number;
+  uptimeMs: number;
+}
+
+export function writeWorkerProcess(w: CodecWriter, m: Readonly<WorkerProcess>): void {
+  if (m.pid) w.uint32(8, m.pid);
+  if (m.rssBytes) w.int64(16, m.rssBytes);
+  if (m.cpuMs) w.int64(24, m.cpuMs);
+  if (m.uptimeMs) w.int64(32, m.uptimeMs);
+}
+
+export function readWorkerProcess(r: CodecReader, end = r.end): WorkerProcess {
+  const m: WorkerProcess = { pid: 0, rssBytes: 0, cpuMs: 0, uptimeMs: 0 };
+  while (r.position < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 8:
+        m.pid = r.uint32();
+        break;
+      case 16:
+        m.rssBytes = r.int64();
+        break;
+      case 24:
+        m.cpuMs = r.int64();
+        break;
+      case 32:
+        m.uptimeMs = r.int64();
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return r.finish(m, end);
+}
+
+export interface WorkerTransition {
+  atMs: number;
+  event: string;
+  from: string;
+  to: string;
+}
+
+export function writeWorkerTransition(w: CodecWriter, m: Readonly<WorkerTransition>): void {
+  if (m.atMs) w.int64(8, m.atMs);
+  if (m.event) w.string(18, m.event);
+  if (m.from) w.string(26, m.from);
+  if (m.to) w.string(34, m.to);
+}
+
+export function readWorkerTransition(r: CodecReader, end = r.end): WorkerTransition {
+  const m: WorkerTransition = { atMs: 0, event: "", from: "", to: "" };
+  while (r.position < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 8:
+        m.atMs = r.int64();
+        break;
+      case 18:
+        m.event = r.string();
+        break;
+      case 26:
+        m.from = r.string();
+        break;
+      case 34:
+        m.to = r.string();
         break;
       default:
         r.skip(tag);
