@@ -61,13 +61,49 @@ export {
   type WaitQuery,
   type WindowEntry,
   type WindowKey,
+  type WindowKind,
 } from "./port/events.ts";
 export type {
+  GraphEventPattern,
+  GraphName,
+  GraphRunMark,
+  GraphTriggers,
+  PublishedGraph,
+} from "./port/graph-names.ts";
+export {
+  GRAPH_CRON_APP,
+  type GraphListFilter,
+  type GraphPublication,
+  type GraphPublicationOutcome,
+  type GraphPut,
+  type GraphPutOutcome,
+  type GraphVersion,
+  graphCronOwner,
+  graphOfCron,
+  type ListedGraph,
+  type ListedGraphVersion,
+  type StoredGraph,
+  type StoreGraphs,
+} from "./port/graphs.ts";
+export {
+  type LimitedJob,
+  type LimitReads,
+  type LimitUse,
+  type ListedCron,
+  MAX_LIMITED_JOBS,
+  MAX_LISTED_CRONS,
+} from "./port/limits.ts";
+export type {
+  CommitsLost,
   DatabaseHealth,
   EventDetail,
+  EventFilter,
+  EventKey,
   EventPage,
   EventView,
+  HistoryLoss,
   JobView,
+  LostRun,
   QueueDepth,
   RunDetail,
   RunEnd,
@@ -99,9 +135,12 @@ export type {
 export type { CommitOutcome, LostWhy, Store, Transition, Wake } from "./port/store.ts";
 export {
   MAX_AHEAD,
+  MAX_OPEN_WINDOWS,
   MAX_WAITING_FACT,
   type OpenJob,
   type OpenRun,
+  OVERDUE_NAMED,
+  type OverdueWork,
   type PlacesAsked,
   type PlacesTaken,
   type QueuePlace,
@@ -135,6 +174,14 @@ export {
   type StoredLogRow,
   type StoredRun,
 } from "./port/work.ts";
+export {
+  ACKNOWLEDGED_LIMITS,
+  type AcknowledgedLimits,
+  AcknowledgedUnits,
+  type Forgotten,
+  type ForgottenUnit,
+  runsOf,
+} from "./rules/acknowledged.ts";
 export { type CheckedStore, checkInvariants, type InvariantReport } from "./rules/check-invariants.ts";
 export { checkTransition } from "./rules/check-transition.ts";
 export { type CommitHistograms, commitHistograms } from "./rules/commit-histograms.ts";
@@ -171,6 +218,7 @@ export {
   type UnitOutcome,
 } from "./rules/plan.ts";
 export { queuesOf } from "./rules/queues-of.ts";
+export { lossNote, Resend } from "./rules/resend.ts";
 export { isPastRetention, LEAST_EVENT_MS, retentionOf, shortestMs } from "./rules/retention.ts";
 export { type BatchLimits, takeBatch } from "./rules/take-batch.ts";
 export type { EventWrite, HeadWrite, LogWrite, RunWrite, WaitKey, WriteSet } from "./rules/write-set.ts";

@@ -3,11 +3,12 @@ import type { BulkFilter, BulkJob, BulkPage, BulkProgress, NewBulkJob } from "..
 import type { Fence, NewJob } from "../port/work.ts";
 import { environmentOf } from "../rules/environment.ts";
 import { byText } from "./rows.ts";
+import { hasText } from "./runs.ts";
 import type { Tables } from "./tables.ts";
 
 export function createBulkJob({ bulkJobs, jobs, nowMs }: Tables, bulk: NewBulkJob, job: NewJob): void {
   if (bulkJobs.has(bulk.id)) return;
-  const progress: BulkProgress = { beforeId: bulk.id, done: 0, skipped: 0, failed: 0, errors: [] };
+  const progress: BulkProgress = { beforeId: bulk.id, done: 0, skipped: 0, failed: 0, errors: [], chunk: [] };
   const times = { createdMs: nowMs, updatedMs: nowMs, endedMs: null };
   bulkJobs.set(bulk.id, { ...bulk, ...progress, ...times, status: "RUNNING" });
   jobs.insert(job);
@@ -27,7 +28,11 @@ export function saveBulkProgress(
   { progress, isOver }: { readonly progress: BulkProgress; readonly isOver: boolean },
 ): boolean {
   const bulk = bulkJobs.get(id);
-  if (bulk?.status !== "RUNNING" || queue.get(jobId)?.epoch !== epoch) return false;
+  if (bulk === undefined || bulk.status === "DONE" || queue.get(jobId)?.epoch !== epoch) return false;
+  if (bulk.status === "STOPPED") {
+    bulkJobs.set(id, { ...bulk, ...progress, updatedMs: nowMs });
+    return false;
+  }
   const end = isOver ? ({ status: "DONE", endedMs: nowMs } as const) : {};
   bulkJobs.set(id, { ...bulk, ...progress, updatedMs: nowMs, ...end });
   return true;
@@ -41,15 +46,19 @@ export function stopBulkJob({ bulkJobs, nowMs }: Tables, id: string): boolean {
 }
 
 export function bulkPage(tables: Tables, filter: BulkFilter, beforeId: string, limit: number): BulkPage {
-  const { environment, functionId, eventName, status, createdAfterMs = 0, createdBeforeMs = Infinity } = filter;
+  const { environment, functionId, eventName, eventIds, errorText } = filter;
+  const { status, createdAfterMs = 0, createdBeforeMs = Infinity } = filter;
+  const ofEvents = eventIds && new Set(eventIds.flatMap((id) => tables.events.get(id)?.runIds ?? []));
   const page = [...tables.runs.values()]
     .filter(({ head }) => head.id < beforeId && environmentOf(head.functionId) === environment)
     .filter(({ head }) => functionId === undefined || head.functionId === functionId)
+    .filter(({ head }) => ofEvents === undefined || ofEvents.has(head.id))
     .sort((a, b) => byText(b.head.id, a.head.id))
     .slice(0, limit)
     .map((run) => tables.runsTable.shown(run));
   const runIds = page
     .filter((head) => status.includes(head.status) && (eventName === undefined || head.eventName === eventName))
+    .filter(({ errorJson }) => errorText === undefined || hasText(errorJson, errorText))
     .filter(({ createdMs }) => createdMs >= createdAfterMs && createdMs < createdBeforeMs)
     .map(({ id }) => id);
   return { runIds, nextBeforeId: page.length < limit ? null : (page.at(-1)?.id ?? null) };

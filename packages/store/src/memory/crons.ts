@@ -71,6 +71,27 @@ export class Crons {
     }
   }
 
+  /** Those of one graph; one that stays keeps its tick. */
+  saveOf(owner: string, crons: readonly NewCron[]): void {
+    const wanted = new Set(crons.map(({ functionId, cron }) => cronKey(functionId, cron)));
+    for (const [key, { functionId }] of [...this.rows]) {
+      if (functionId !== owner || wanted.has(key)) continue;
+      this.rows.delete(key);
+      this.#queue.removeKey({ runId: "", kind: "cron", key });
+    }
+    this.#make(crons);
+  }
+
+  /** Makes those that are missing, or whose job is. */
+  repairThese(crons: readonly NewCron[]): void {
+    this.#make(
+      crons.filter(({ functionId, cron }) => {
+        const key = cronKey(functionId, cron);
+        return !this.rows.has(key) || !this.#queue.has({ runId: "", kind: "cron", key });
+      }),
+    );
+  }
+
   move({ functionId, cron, next }: CronTick): void {
     const row = this.rows.get(cronKey(functionId, cron));
     if (row && next) row.nextMs = next.tickMs;

@@ -27,6 +27,8 @@ interface Waiting {
   readonly done: ReturnType<typeof deferred<UnitOutcome>>;
 }
 
+const NO_LOSSES = { lostBatches: 0, lostWrites: 0, restoredWrites: 0, incompleteRuns: 0 } as const;
+
 const BATCH = { maxUnits: 128, maxBytes: Number.POSITIVE_INFINITY } as const;
 
 /**
@@ -70,7 +72,7 @@ export class DirectAccess implements TableAccess {
 
   stats(): StoreStats {
     const { batches, transitions, logRows, staleWrites, duplicateRows } = this.#stats;
-    const none = { optimisticBatches: 0, statements: 0, batchRetries: 0, lostBatches: 0, commitMs: 0 };
+    const none = { optimisticBatches: 0, statements: 0, batchRetries: 0, ...NO_LOSSES, commitMs: 0 };
     const queued = this.#waiting.length;
     const { seconds, units } = this.#histograms;
     const histograms = { commitSeconds: seconds.read(), commitUnits: units.read() };
@@ -79,6 +81,11 @@ export class DirectAccess implements TableAccess {
 
   onWake(listener: Parameters<TableAccess["onWake"]>[0]): () => void {
     return this.#around.onWake(listener);
+  }
+
+  /** It forgets nothing while its process lives. */
+  onLoss(): () => void {
+    return () => {};
   }
 
   notify(wake: Parameters<TableAccess["notify"]>[0]): void {

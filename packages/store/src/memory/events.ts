@@ -1,6 +1,7 @@
 /** The table of events, with the ids that make a repeated one count once. */
 import type { EventScan, EventScanPage } from "../port/events.ts";
-import type { EventDetail, EventPage, StoreReads } from "../port/reads.ts";
+import type { EventDetail, EventFilter, EventKey, EventPage } from "../port/reads.ts";
+import { environmentOf } from "../rules/environment.ts";
 import { eventKeyOf } from "../rules/flow-rules.ts";
 import type { Needs } from "../rules/plan.ts";
 import type { EventWrite, WriteSet } from "../rules/write-set.ts";
@@ -43,6 +44,10 @@ export class Events {
     return held && this.#clock.nowMs() <= held.untilMs ? held.eventId : undefined;
   }
 
+  ofKeys(keys: readonly EventKey[]): string[] {
+    return [...new Set(keys.flatMap(({ name, key }) => this.holderOf(name, key) ?? []))].sort(byText);
+  }
+
   holdKeys({ eventKeys }: Needs): void {
     for (const { name, key, eventId, keptMs } of eventKeys) {
       if (this.holderOf(name, key) !== undefined) continue;
@@ -79,21 +84,23 @@ export class Events {
     return { ids: page.filter(isMeant).map(({ event }) => event.id), last };
   }
 
-  list({ name, cursor, limit }: Parameters<StoreReads["listEvents"]>[0]): EventPage {
-    const found = [...this.rows.values()]
-      .filter(({ event }) => (!name || event.name === name) && (cursor === undefined || event.id < cursor))
-      .sort((a, b) => byText(b.event.id, a.event.id));
+  list({ name, environment, cursor, limit }: EventFilter): EventPage {
+    const isMeant = ({ event }: EventRow): boolean =>
+      (cursor === undefined || event.id < cursor) &&
+      (environment === undefined || environmentOf(event.name) === environment) &&
+      (name === undefined || (name.endsWith("*") ? event.name.startsWith(name.slice(0, -1)) : event.name === name));
+    const found = [...this.rows.values()].filter(isMeant).sort((a, b) => byText(b.event.id, a.event.id));
     const page = found.slice(0, Math.min(Math.max(Math.trunc(limit), 1), 1000));
-    const events = page.map(({ event: { id, name: eventName, tsMs, payloadJson }, receivedMs }) => {
-      return { id, name: eventName, tsMs, receivedMs, payloadJson };
-    });
+    const events = page.map(detailOf);
     return { events, nextCursor: found.length > page.length ? (events.at(-1)?.id ?? null) : null };
   }
 
   detail(eventId: string): EventDetail | null {
     const stored = this.rows.get(eventId);
-    if (!stored) return null;
-    const { event, runIds, receivedMs } = stored;
-    return { id: event.id, name: event.name, tsMs: event.tsMs, receivedMs, payloadJson: event.payloadJson, runIds };
+    return stored ? detailOf(stored) : null;
   }
 }
+
+const detailOf = ({ event: { id, name, tsMs, payloadJson }, runIds, receivedMs }: EventRow): EventDetail => ({
+  ...{ id, name, tsMs, receivedMs, payloadJson, runIds },
+});

@@ -2,9 +2,9 @@
  * The rows of flow rules (rate limits, debounces, batches ...). What they allow is decided in
  * `../rules/flow-rules.ts`, as on Postgres.
  */
-import type { OpenWindow, WindowKey } from "../port/events.ts";
+import type { OpenWindow, WindowKey, WindowKind } from "../port/events.ts";
 import { type FlowRuleKey, type FlowRuleState, flowRuleKeyOf } from "../rules/flow-rules.ts";
-import type { TableClock } from "./rows.ts";
+import { byText, type TableClock } from "./rows.ts";
 import type { Runs } from "./runs.ts";
 
 /** What events pass on their way to a run. */
@@ -62,12 +62,36 @@ export class FlowRuleRows {
     return Math.min(...full.map(({ atMs }) => Math.round(atMs - toleranceMs)));
   }
 
+  /** Throttles of the function that are not back at their full pace. */
+  pacedOf(ofFunction: string, limit: number): { functionId: string; key: string; atMs: number }[] {
+    const nowMs = this.#clock.nowMs();
+    return [...this.rows.values()]
+      .filter(({ functionId, kind, atMs }) => functionId === ofFunction && kind === "throttle" && atMs > nowMs)
+      .sort((a, b) => byText(a.key, b.key))
+      .slice(0, limit)
+      .map(({ functionId, key, atMs }) => ({ functionId, key, atMs: Math.round(atMs) }));
+  }
+
   window({ functionId, kind, key, id }: WindowKey & { readonly id: string }): OpenWindow | null {
     const row = this.rows.get(flowRuleKeyOf({ functionId, kind, key }));
-    if (!row || row.runId !== id) return null;
-    const [, ...eventIds] = row.data.split(" ");
-    const dueInMs = Math.max(0, Math.ceil((row.dueMs ?? this.#clock.nowMs()) - this.#clock.nowMs()));
-    return { functionId, kind, key, id, count: row.count, eventIds, dueInMs };
+    return row?.runId === id ? this.#asWindow(row, kind) : null;
+  }
+
+  /** By function, kind and key. */
+  openWindows(functionIds: readonly string[], limit: number): OpenWindow[] {
+    const open = [...this.rows.values()].flatMap((row) => {
+      const { functionId, kind, runId } = row;
+      const isWindow = kind === "debounce" || kind === "batch" || kind === "full";
+      return isWindow && runId !== "" && functionIds.includes(functionId) ? [this.#asWindow(row, kind)] : [];
+    });
+    const place = ({ functionId, kind, key }: OpenWindow): string => `${functionId}\n${kind}\n${key}`;
+    return open.sort((a, b) => byText(place(a), place(b))).slice(0, limit);
+  }
+
+  #asWindow({ functionId, key, runId: id, count, data, dueMs }: FlowRuleState, kind: WindowKind): OpenWindow {
+    const [, ...eventIds] = data.split(" ");
+    const dueInMs = Math.max(0, Math.ceil((dueMs ?? this.#clock.nowMs()) - this.#clock.nowMs()));
+    return { functionId, kind, key, id, count, eventIds, dueInMs };
   }
 
   /** Events that a window holds for the run that will be made of them. */

@@ -69,12 +69,25 @@ export class Queue {
     return this.#byKey.has(jobKey(key));
   }
 
+  get(key: Pick<JobRow, "runId" | "kind" | "key">): JobRow | undefined {
+    return this.#byKey.get(jobKey(key));
+  }
+
+  ofFunction(functionId: string): Iterable<JobRow> {
+    return this.#byFunction.of(functionId);
+  }
+
   removeKey(key: Pick<JobRow, "runId" | "kind" | "key">): void {
     this.remove(this.#byKey.get(jobKey(key)));
   }
 
   removeOfRun(runId: string): void {
     for (const job of [...(this.#runs.rows.get(runId)?.jobs ?? [])]) this.remove(job);
+  }
+
+  /** Jobs of a function, in no order. */
+  of(functionId: string): Iterable<JobRow> {
+    return this.#byFunction.of(functionId);
   }
 
   /** Due jobs of a function, as claims take them. */
@@ -229,16 +242,19 @@ export class Queue {
 
   depth(): QueueDepth {
     const nowMs = this.#clock.nowMs();
-    const depth = { due: 0, leased: 0, later: 0 };
+    const depth = { due: 0, leased: 0, later: 0, dueInLanes: 0 };
+    const lanes = new Set<string>();
     let oldestDueMs: number | null = null;
-    for (const { availableMs, leasedBy } of this.rows.values()) {
+    for (const { availableMs, leasedBy, functionId, lane } of this.rows.values()) {
+      if (lane !== "") lanes.add(`${functionId}\n${lane}`);
       if (availableMs <= nowMs) {
         depth.due += 1;
+        if (lane !== "") depth.dueInLanes += 1;
         oldestDueMs = Math.max(oldestDueMs ?? 0, nowMs - availableMs);
       } else if (leasedBy !== null) depth.leased += 1;
       else depth.later += 1;
     }
-    return { ...depth, oldestDueMs };
+    return { ...depth, oldestDueMs, lanes: lanes.size };
   }
 
   #versionOf({ runId }: JobRow): string | null {

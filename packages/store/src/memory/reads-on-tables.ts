@@ -1,13 +1,16 @@
 /** The part of the store over tables that people read from, and that deletes what they no longer want. */
 import type { StoreBulk } from "../port/bulk.ts";
+import type { StoreGraphs } from "../port/graphs.ts";
+import type { LimitReads } from "../port/limits.ts";
 import type { StoreReads } from "../port/reads.ts";
 import type { StoreRepairs } from "../port/repair.ts";
-import type { WaitingReads } from "../port/waiting.ts";
+import { MAX_OPEN_WINDOWS, type WaitingReads } from "../port/waiting.ts";
 import { bulkPage, createBulkJob, listBulkJobs, saveBulkProgress, stopBulkJob } from "./bulk.ts";
+import { limitUse, listCrons } from "./limit-reads.ts";
 import { deleteRuns, descendantsOf } from "./repairs.ts";
 import { previewPrune, tableSizes } from "./retention.ts";
 import type { Tables } from "./tables.ts";
-import { openRuns, placesTaken, unmovedRuns } from "./waiting-reads.ts";
+import { openRuns, overdueWork, placesTaken, unmovedRuns } from "./waiting-reads.ts";
 
 /** How single statements get to the tables. */
 export interface StatementAccess {
@@ -15,7 +18,11 @@ export interface StatementAccess {
   call<T>(apply: () => T): Promise<T>;
 }
 
-type Reads = StoreReads & WaitingReads & StoreRepairs & StoreBulk;
+type GraphReads = Pick<
+  StoreGraphs,
+  "getGraph" | "getGraphVersion" | "listGraphVersions" | "listGraphs" | "graphRuns" | "oldGraphTests"
+>;
+type Reads = StoreReads & WaitingReads & LimitReads & StoreRepairs & StoreBulk & GraphReads;
 
 export class ReadsOnTables implements Reads {
   readonly #tables: Tables;
@@ -27,10 +34,15 @@ export class ReadsOnTables implements Reads {
   }
 
   listRuns(filter: Parameters<Reads["listRuns"]>[0]): ReturnType<Reads["listRuns"]> {
-    const { events, runsTable } = this.#tables;
+    const { events, runsTable, graphs } = this.#tables;
+    const isOfGraph = (runId: string): boolean => {
+      const mark = graphs.markOf(runId);
+      if (filter.graphUid !== undefined && mark?.uid !== filter.graphUid) return false;
+      return filter.test === undefined || (mark?.test ?? false) === filter.test;
+    };
     const ofEvent = (): readonly string[] | null =>
       filter.eventId === undefined ? null : (events.get(filter.eventId)?.runIds ?? []);
-    return this.#access.call(() => runsTable.list(filter, ofEvent()));
+    return this.#access.call(() => runsTable.list(filter, ofEvent(), isOfGraph));
   }
 
   getRun(runId: string): ReturnType<Reads["getRun"]> {
@@ -49,6 +61,10 @@ export class ReadsOnTables implements Reads {
     return this.#access.call(() => this.#tables.eventTable.detail(eventId));
   }
 
+  eventsOfKeys(keys: Parameters<Reads["eventsOfKeys"]>[0]): ReturnType<Reads["eventsOfKeys"]> {
+    return this.#access.call(() => this.#tables.eventTable.ofKeys(keys));
+  }
+
   listConnections(): ReturnType<Reads["listConnections"]> {
     return this.#access.call(() => this.#tables.registry.connections());
   }
@@ -59,6 +75,22 @@ export class ReadsOnTables implements Reads {
 
   placesTaken(asked: Parameters<Reads["placesTaken"]>[0]): ReturnType<Reads["placesTaken"]> {
     return this.#access.call(() => placesTaken(this.#tables, asked));
+  }
+
+  overdueWork(asked: Parameters<Reads["overdueWork"]>[0]): ReturnType<Reads["overdueWork"]> {
+    return this.#access.call(() => overdueWork(this.#tables, asked));
+  }
+
+  limitUse(functionIds: readonly string[]): ReturnType<Reads["limitUse"]> {
+    return this.#access.call(() => limitUse(this.#tables, functionIds));
+  }
+
+  listCrons(): ReturnType<Reads["listCrons"]> {
+    return this.#access.call(() => listCrons(this.#tables));
+  }
+
+  openWindows(functionIds: readonly string[]): ReturnType<Reads["openWindows"]> {
+    return this.#access.call(() => this.#tables.flowRules.openWindows(functionIds, MAX_OPEN_WINDOWS));
   }
 
   unmovedRuns(page: Parameters<Reads["unmovedRuns"]>[0]): ReturnType<Reads["unmovedRuns"]> {
@@ -103,6 +135,34 @@ export class ReadsOnTables implements Reads {
 
   descendantsOf(runId: string, limit: number): ReturnType<Reads["descendantsOf"]> {
     return this.#access.call(() => descendantsOf(this.#tables, runId, limit));
+  }
+
+  getGraph(name: Parameters<Reads["getGraph"]>[0]): ReturnType<Reads["getGraph"]> {
+    return this.#access.call(() => this.#tables.graphs.get(name));
+  }
+
+  getGraphVersion(uid: string, version: number): ReturnType<Reads["getGraphVersion"]> {
+    return this.#access.call(() => this.#tables.graphs.version(uid, version));
+  }
+
+  listGraphVersions(...asked: Parameters<Reads["listGraphVersions"]>): ReturnType<Reads["listGraphVersions"]> {
+    return this.#access.call(() => this.#tables.graphs.versions(...asked));
+  }
+
+  listGraphs(filter: Parameters<Reads["listGraphs"]>[0]): ReturnType<Reads["listGraphs"]> {
+    return this.#access.call(() => this.#tables.graphs.list(filter));
+  }
+
+  graphRuns(runIds: readonly string[]): ReturnType<Reads["graphRuns"]> {
+    const markOf = (id: string) => this.#tables.graphs.markOf(id);
+    return this.#access.call(() => {
+      const marks = runIds.map((id) => [id, markOf(id)] as const);
+      return new Map(marks.flatMap(([id, mark]) => (mark ? [[id, mark] as const] : [])));
+    });
+  }
+
+  oldGraphTests(olderThanMs: number, limit: number): ReturnType<Reads["oldGraphTests"]> {
+    return this.#access.call(() => this.#tables.graphs.oldTests(olderThanMs, limit));
   }
 
   tableSizes(): ReturnType<Reads["tableSizes"]> {

@@ -39,6 +39,8 @@ export class Registry {
   readonly #gateways = new Map<string, number>();
   /** Until when each is remembered. */
   readonly #usedTokens = new Map<string, number>();
+  /** Of what is published; the table of graphs gives it. */
+  published: () => StoredRegistry["graphs"] = () => [];
   readonly #clock: TableClock;
   readonly #newUuid: (count: number) => string;
   #order = 0;
@@ -47,9 +49,12 @@ export class Registry {
   constructor(clock: TableClock, newUuid: (count: number) => string) {
     this.#clock = clock;
     this.#newUuid = newUuid;
-    this.controls = new Controls(clock, () => {
-      this.#version += 1;
-    });
+    this.controls = new Controls(clock, () => this.changed());
+  }
+
+  /** What is decided on it as it was is refused from now on. */
+  changed(): void {
+    this.#version += 1;
   }
 
   /** Rises with every statement that changes a function. */
@@ -91,7 +96,13 @@ export class Registry {
           .sort((a, b) => b.since - a.since)
           .map(({ version, slugs, queues }) => ({ appId, version, slugs, queues })),
       );
-    return { version: this.#version, functions: this.all(), deployments, controls: this.controls.all() };
+    return {
+      version: this.#version,
+      functions: this.all(),
+      deployments,
+      controls: this.controls.all(),
+      graphs: this.published(),
+    };
   }
 
   /** Of another app's function with this slug neither a deployment may be there nor a run go on. */

@@ -18,7 +18,8 @@ function deleteRun(tables: Tables, runId: string): DeleteOutcome {
   tables.forgetRun(runId);
   const isNeeded = neededEvents(tables);
   for (const [eventId, event] of tables.events) {
-    if (!event.runIds.includes(runId)) continue;
+    // What says how it ended is called as the run.
+    if (!event.runIds.includes(runId) && eventId !== runId) continue;
     event.runIds = event.runIds.filter((id) => id !== runId);
     if (isNeeded(eventId, event.runIds)) continue;
     tables.forgetEvent(eventId);

@@ -121,14 +121,25 @@ export class Runs {
     return waits && isLeased ? { ...head, status: "RUNNING" } : head;
   }
 
-  list(filter: RunFilter, ofEvent: readonly string[] | null): RunPage {
-    const { environment, functionId, cursor, limit, eventName, createdAfterMs = 0, createdBeforeMs } = filter;
+  list(filter: RunFilter, ofEvent: readonly string[] | null, isOfGraph: (runId: string) => boolean): RunPage {
+    const {
+      environment,
+      functionId,
+      cursor,
+      limit,
+      eventName,
+      errorText,
+      createdAfterMs = 0,
+      createdBeforeMs,
+    } = filter;
     const statuses = filter.status === undefined ? null : [filter.status].flat();
     const found = [...this.rows.values()]
       .filter(({ head }) => environment === undefined || environmentOf(head.functionId) === environment)
       .filter(({ head }) => !functionId || head.functionId === functionId)
       .filter(({ head }) => !ofEvent || ofEvent.includes(head.id))
       .filter(({ head }) => cursor === undefined || head.id < cursor)
+      .filter(({ head }) => isOfGraph(head.id))
+      .filter(({ head }) => errorText === undefined || hasText(head.errorJson, errorText))
       .filter(({ head }) => eventName === undefined || head.eventName === eventName)
       .filter(({ head }) => head.createdMs >= createdAfterMs && head.createdMs < (createdBeforeMs ?? Infinity))
       // By status live runs are found through their jobs.
@@ -140,3 +151,6 @@ export class Runs {
     return { runs, nextCursor: found.length > runs.length ? (runs.at(-1)?.id ?? null) : null };
   }
 }
+
+export const hasText = (json: string | null, text: string): boolean =>
+  json?.toLowerCase().includes(text.toLowerCase()) ?? false;

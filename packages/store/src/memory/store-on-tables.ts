@@ -3,7 +3,7 @@
  * and the simulation's `DatabaseLink` are two.
  */
 import { invariant } from "@holdfast/core";
-import type { StoreStats } from "../port/reads.ts";
+import type { HistoryLoss, StoreStats } from "../port/reads.ts";
 import type { StoredFunction } from "../port/registry.ts";
 import type { Store, Transition, Wake } from "../port/store.ts";
 import type { ClaimedJob, StoredRun } from "../port/work.ts";
@@ -24,6 +24,7 @@ export interface TableAccess extends StatementAccess {
   submit(unit: Unit): Promise<UnitOutcome>;
   stats(): StoreStats;
   onWake(listener: (wake: Wake) => void): () => void;
+  onLoss(listener: (loss: HistoryLoss) => void): () => void;
   notify(wake: Wake): void;
   skipTime(ms: number): Promise<number>;
   close(): Promise<void>;
@@ -168,7 +169,13 @@ export class StoreOnTables extends ReadsOnTables implements Store {
     if (runIds.length === 0) return [];
     const heads = await this.#access.call(() => [...new Set(runIds)].flatMap((id) => runs.get(id)?.head ?? []));
     if (heads.length === 0) return [];
-    return this.#access.call(() => heads.map((head) => ({ head, log: this.#tables.stored(head.id)?.log ?? [] })));
+    return this.#access.call(() =>
+      heads.flatMap((head) => {
+        // Without a log it was removed between the two.
+        const log = this.#tables.stored(head.id)?.log;
+        return log ? [{ head, log }] : [];
+      }),
+    );
   }
 
   nowMs(): Promise<number> {
@@ -222,6 +229,27 @@ export class StoreOnTables extends ReadsOnTables implements Store {
     return this.#control((controls) => controls.undrainWorker(instance));
   }
 
+  putGraph(put: Parameters<Store["putGraph"]>[0]): ReturnType<Store["putGraph"]> {
+    return this.#access.call(() => this.#tables.graphs.put(put));
+  }
+
+  publishGraph(publication: Parameters<Store["publishGraph"]>[0]): ReturnType<Store["publishGraph"]> {
+    return this.#changing(() => this.#tables.graphs.publish(publication));
+  }
+
+  unpublishGraph(name: Parameters<Store["unpublishGraph"]>[0]): Promise<boolean> {
+    return this.#changing(() => this.#tables.graphs.unpublish(name));
+  }
+
+  deleteGraph(...[name, force]: Parameters<Store["deleteGraph"]>): ReturnType<Store["deleteGraph"]> {
+    const isLiving = (runId: string): boolean => this.#tables.runs.get(runId)?.head.endedMs === null;
+    return this.#changing(() => this.#tables.graphs.delete(name, force, isLiving));
+  }
+
+  repairGraphCrons(crons: Parameters<Store["repairGraphCrons"]>[0]): Promise<void> {
+    return this.#access.call(() => this.#tables.graphs.repairCrons(crons));
+  }
+
   registryVersion(): Promise<number> {
     return this.#access.call(() => this.#tables.registry.version);
   }
@@ -249,6 +277,10 @@ export class StoreOnTables extends ReadsOnTables implements Store {
     return this.#access.onWake(listener);
   }
 
+  onLoss(listener: (loss: HistoryLoss) => void): () => void {
+    return this.#access.onLoss(listener);
+  }
+
   notify(wake: Wake): void {
     this.#access.notify(wake);
   }
@@ -263,7 +295,7 @@ export class StoreOnTables extends ReadsOnTables implements Store {
 
   /** It exists as long as its process. */
   health(): ReturnType<Store["health"]> {
-    return { ok: true, awayMs: 0, error: null, outages: 0, awayMsTotal: 0, conflicts: 0 };
+    return { ok: true, awayMs: 0, error: null, outages: 0, awayMsTotal: 0, conflicts: 0, commitsLost: null };
   }
 
   close(): Promise<void> {
@@ -310,6 +342,18 @@ export class StoreOnTables extends ReadsOnTables implements Store {
     const changed = await this.#access.call(() => change(this.#tables.registry.controls));
     if (changed) this.notify({ type: "REGISTRY_CHANGED" });
     return changed;
+  }
+
+  /** Of a call that may change the registry. */
+  async #changing<T>(change: () => T): Promise<T> {
+    const { registry } = this.#tables;
+    const [result, changed] = await this.#access.call(() => {
+      const { version } = registry;
+      const made = change();
+      return [made, registry.version !== version] as const;
+    });
+    if (changed) this.notify({ type: "REGISTRY_CHANGED" });
+    return result;
   }
 
   #submit(unit: Unit): Promise<UnitOutcome> {

@@ -22,6 +22,7 @@ import {
 import { Crons } from "./crons.ts";
 import { Events } from "./events.ts";
 import { FlowRuleRows } from "./flow-rule-rows.ts";
+import { Graphs } from "./graphs.ts";
 import { Queue } from "./queue.ts";
 import { Registry } from "./registry.ts";
 import {
@@ -54,6 +55,7 @@ export class Tables {
   readonly flowRules: FlowRuleRows;
   readonly crons: Crons;
   readonly registry: Registry;
+  readonly graphs: Graphs;
   /** By run: the one that it was made of. */
   readonly origins = new Map<string, RunOrigin>();
   readonly bulkJobs = new Map<string, BulkJob>();
@@ -74,6 +76,8 @@ export class Tables {
     this.flowRules = new FlowRuleRows(this.runsTable, clock);
     this.crons = new Crons(this.jobs, clock);
     this.registry = new Registry(clock, newUuid);
+    this.graphs = new Graphs({ clock, crons: this.crons, changed: () => this.registry.changed() });
+    this.registry.published = () => this.graphs.published();
   }
 
   get nowMs(): number {
@@ -174,6 +178,7 @@ export class Tables {
     this.runsTable.waits.removeOfRun(runId);
     this.runsTable.rows.delete(runId);
     this.origins.delete(runId);
+    this.graphs.unmark(runId);
   }
 
   forgetEvent(eventId: string): void {
@@ -223,7 +228,10 @@ export class Tables {
     const { waits } = runsTable;
     for (const write of writes.events) eventTable.insert(write);
     for (const write of writes.runs) runsTable.insert(write);
-    for (const { run } of writes.runs) if (run.origin) this.origins.set(run.id, run.origin);
+    for (const { run } of writes.runs) {
+      if (run.origin) this.origins.set(run.id, run.origin);
+      if (run.graph) this.graphs.mark(run.id, run.graph);
+    }
     const seqs = runsTable.log(writes.logs);
     for (const write of writes.heads) runsTable.updateHead(write);
     for (const id of writes.removeJobs) jobs.remove(this.queue.get(id));

@@ -5,6 +5,8 @@ import {
   MAX_WAITING_FACT,
   type OpenJob,
   type OpenRun,
+  OVERDUE_NAMED,
+  type OverdueWork,
   type PlacesAsked,
   type PlacesTaken,
   type QueuePlace,
@@ -82,6 +84,34 @@ function slotUse({ jobs }: Tables, slot: string): SlotUse {
 function ahead({ jobs }: Tables, place: QueuePlace): number {
   const isBefore = (job: JobRow): boolean => job.id !== place.jobId && placeOf(job) < placeOf(place);
   return Math.min(jobs.due(place.functionId).filter(isBefore).length, MAX_AHEAD);
+}
+
+export function overdueWork(
+  { jobs, nowMs }: Tables,
+  { functionIds, dueForMs }: Parameters<WaitingReads["overdueWork"]>[0],
+): OverdueWork[] {
+  return functionIds.flatMap((functionId) => {
+    const since = new Map<string, number>();
+    for (const job of jobs.of(functionId)) {
+      const dueMs = dueSinceMs(job, nowMs - dueForMs);
+      if (dueMs === null) continue;
+      since.set(job.runId, Math.min(dueMs, since.get(job.runId) ?? Number.POSITIVE_INFINITY));
+    }
+    const runs = [...since].map(([runId, dueMs]) => ({ runId, dueMs }));
+    runs.sort((a, b) => a.dueMs - b.dueMs || byText(a.runId, b.runId));
+    return runs.length === 0
+      ? []
+      : [{ functionId, count: Math.min(runs.length, MAX_AHEAD), runs: runs.slice(0, OVERDUE_NAMED) }];
+  });
+}
+
+function dueSinceMs(
+  { kind, availableMs, createdMs, wantedVersion, leasedBy }: JobRow,
+  latestMs: number,
+): number | null {
+  if (kind !== "pass" && kind !== "step") return null;
+  if (availableMs <= latestMs) return availableMs;
+  return wantedVersion !== null && leasedBy === null && createdMs <= latestMs ? createdMs : null;
 }
 
 export function unmovedRuns(

@@ -13,6 +13,10 @@ export interface BulkFilter {
   readonly status: readonly RunStatus[];
   readonly functionId?: string;
   readonly eventName?: string;
+  /** Of one of these events; of none of them: none. */
+  readonly eventIds?: readonly string[];
+  /** Somewhere in what they failed with, as JSON has it, in letters of any size. */
+  readonly errorText?: string;
   /** Created at this time or later; before that one. */
   readonly createdAfterMs?: number;
   readonly createdBeforeMs?: number;
@@ -38,6 +42,8 @@ export interface BulkProgress {
   readonly failed: number;
   /** The first few failures, one sentence each. */
   readonly errors: readonly string[];
+  /** Runs that are looked at now: what was done to them is counted when that is over. */
+  readonly chunk: readonly string[];
 }
 
 export type BulkStatus = "RUNNING" | "DONE" | "STOPPED";

@@ -54,6 +54,8 @@ export interface IntakeItem {
    * now.
    */
   readonly registryVersion?: number;
+  /** It was stored before, and the database has forgotten it: see `Transition.resent`. */
+  readonly resent?: true;
 }
 
 export interface IntakeOutcome {

@@ -6,7 +6,7 @@ import type { HistogramCounts } from "@holdfast/core";
 import type { StoredWait } from "./events.ts";
 import type { ListedConnection } from "./registry.ts";
 import type { PrunePreview, RetentionPolicy, RunHold, TableSize } from "./retention.ts";
-import type { RunHead, RunStatus, StoredLogRow } from "./work.ts";
+import type { LogRow, RunHead, RunStatus, StoredLogRow } from "./work.ts";
 
 /** What people and dashboards read. */
 export interface StoreReads {
@@ -16,8 +16,10 @@ export interface StoreReads {
   /** Which of these runs there are, and which of them have ended. Calls of many share statements. */
   endsOf(runIds: readonly string[]): Promise<readonly RunEnd[]>;
   /** Newest first. */
-  listEvents(filter: { readonly limit: number; readonly cursor?: string; readonly name?: string }): Promise<EventPage>;
+  listEvents(filter: EventFilter): Promise<EventPage>;
   getEvent(eventId: string): Promise<EventDetail | null>;
+  /** Ids of the events to which their senders gave these ids, as long as those count; in order. */
+  eventsOfKeys(keys: readonly EventKey[]): Promise<readonly string[]>;
   listConnections(): Promise<readonly ListedConnection[]>;
   /** How many jobs there are by what they wait for. Of a long queue the count may be some seconds old. */
   queueDepth(): Promise<QueueDepth>;
@@ -37,9 +39,15 @@ export interface RunFilter {
   readonly functionId?: string;
   readonly eventId?: string;
   readonly eventName?: string;
+  /** Of the graph with this uid. */
+  readonly graphUid?: string;
+  /** Only tests of graphs, or only what is none. */
+  readonly test?: boolean;
   /** Created at this time or later. */
   readonly createdAfterMs?: number;
   readonly createdBeforeMs?: number;
+  /** Only runs whose error, as JSON text, has this text in it; large and small letters are the same. */
+  readonly errorText?: string;
   /** 1 to 1000. */
   readonly limit: number;
   readonly cursor?: string;
@@ -88,8 +96,25 @@ export interface EventView {
   readonly payloadJson: string;
 }
 
+/** An id that a sender gave to an event of this name (`idempotencyKey`). */
+export interface EventKey {
+  readonly name: string;
+  readonly key: string;
+}
+
+export interface EventFilter {
+  /** 1 to 1000. */
+  readonly limit: number;
+  readonly cursor?: string;
+  /** Exact, or a beginning before a final "*". */
+  readonly name?: string;
+  /** Only of this one; default: of all. */
+  readonly environment?: string;
+}
+
+/** Where events that fit are rare a page may come short: the cursor says where to go on. */
 export interface EventPage {
-  readonly events: readonly EventView[];
+  readonly events: readonly EventDetail[];
   readonly nextCursor: string | null;
 }
 
@@ -103,6 +128,9 @@ export interface QueueDepth {
   readonly later: number;
   /** For how long the oldest due job has been due; null when none is. */
   readonly oldestDueMs: number | null;
+  /** Of functions with limits: how many lanes have jobs, and how many due jobs wait in them for a slot. */
+  readonly lanes: number;
+  readonly dueInLanes: number;
 }
 
 export interface StoreStats {
@@ -119,6 +147,11 @@ export interface StoreStats {
   readonly batchRetries: number;
   /** Batches that the database had acknowledged and has forgotten: it went back, as after a failover. */
   readonly lostBatches: number;
+  /** Writes of these, as far as they are known, and those that were sent again and are there. */
+  readonly lostWrites: number;
+  readonly restoredWrites: number;
+  /** Runs of which something could not be sent again. */
+  readonly incompleteRuns: number;
   readonly queued: number;
   /** How long group commits took together. */
   readonly commitMs: number;
@@ -141,4 +174,39 @@ export interface DatabaseHealth {
    * Since the start: transactions and statements that the server undid (deadlock, serialization failure, cancelled).
    */
   readonly conflicts: number;
+  /** The last time that it had forgotten what it had acknowledged to this gateway; null: it never did. */
+  readonly commitsLost: CommitsLost | null;
+}
+
+/** What a database had forgotten when it went back, as after a failover, and what is there again. */
+export interface CommitsLost {
+  readonly atMs: number;
+  /** Commits that are gone, and their writes, as far as they are known. */
+  readonly batches: number;
+  readonly writes: number;
+  /** Writes that were sent again and are there. */
+  readonly restored: number;
+  /** How many runs it was about. */
+  readonly runs: number;
+  /** The first few of those of which something is missing. */
+  readonly incomplete: readonly string[];
+  /** False: it is being sent again. */
+  readonly isOver: boolean;
+}
+
+/** What became of a loss, for those who keep something of the runs in memory. */
+export interface HistoryLoss {
+  readonly runs: readonly LostRun[];
+  /** Of these the ones of which something is missing. */
+  readonly incomplete: readonly LostRun[];
+}
+
+/** A run of which the database had forgotten something. */
+export interface LostRun {
+  readonly runId: string;
+  /** Writes of it that were forgotten, and those that are there again. */
+  readonly writes: number;
+  readonly restored: number;
+  /** Facts of those that are not. */
+  readonly facts: readonly LogRow[];
 }

@@ -4,6 +4,7 @@
  */
 
 import type { StoredControls } from "./controls.ts";
+import type { PublishedGraph } from "./graph-names.ts";
 
 export interface AppRecord {
   readonly id: string;
@@ -49,6 +50,8 @@ export interface StoredRegistry {
   /** Those that were seen in the last days; of each app the newest first. */
   readonly deployments: readonly Deployment[];
   readonly controls: StoredControls;
+  /** Those that something triggers, by uid. */
+  readonly graphs: readonly PublishedGraph[];
 }
 
 export interface PartitionRecord {

@@ -16,7 +16,9 @@ import type {
   WaitQuery,
   WindowKey,
 } from "./events.ts";
-import type { DatabaseHealth, StoreReads, StoreStats } from "./reads.ts";
+import type { StoreGraphs } from "./graphs.ts";
+import type { LimitReads } from "./limits.ts";
+import type { DatabaseHealth, HistoryLoss, StoreReads, StoreStats } from "./reads.ts";
 import type { AppRecord, ConnectionRecord, StoredFunction, StoredRegistry } from "./registry.ts";
 import type { StoreRepairs } from "./repair.ts";
 import type { PruneOptions, PruneProgress, RetentionPolicy, RunHold } from "./retention.ts";
@@ -55,7 +57,15 @@ import type {
  * half done: a rejected write changed nothing, or (only after `retryForMs` without a database) its fate is unknown,
  * which the message says.
  */
-export interface Store extends StoreReads, StoreChanges, WaitingReads, ControlWrites, StoreRepairs, StoreBulk {
+export interface Store
+  extends StoreReads,
+    StoreChanges,
+    WaitingReads,
+    LimitReads,
+    ControlWrites,
+    StoreRepairs,
+    StoreBulk,
+    StoreGraphs {
   /**
    * Brings the schema up to date. Safe when several gateways start at once; does nothing when there is nothing to do.
    * @throws HoldfastError `DATABASE_UNREACHABLE`, `DATABASE_TOO_OLD` (before Postgres 14), `DATABASE_SCHEMA_NEWER`
@@ -241,6 +251,12 @@ export interface Store extends StoreReads, StoreChanges, WaitingReads, ControlWr
    */
   notify(wake: Wake): void;
 
+  /**
+   * Calls back when the database had forgotten what it had acknowledged, after what is in memory was sent again: what is
+   * kept of runs elsewhere may be ahead of it. Returns how to stop.
+   */
+  onLoss(listener: (loss: HistoryLoss) => void): () => void;
+
   /** What the database's clock says. */
   nowMs(): Promise<number>;
   /**
@@ -297,6 +313,11 @@ export interface Transition {
   readonly events?: readonly IntakeItem[];
   /** Of the registry that it was decided on. Loses (`registry`) when the store's is another one by now. */
   readonly registryVersion?: number;
+  /**
+   * It was stored before, and the database has forgotten it: its fence holds for a job that was claimed less often, since
+   * the claim is forgotten, too. Only stores say so.
+   */
+  readonly resent?: true;
 }
 
 /**

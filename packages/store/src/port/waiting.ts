@@ -2,7 +2,7 @@
  * What the reasons for which runs wait are read from: open runs with their jobs and the facts about what they wait for,
  * what takes the places that they want, and runs that nothing moves on. Only people ask, and a sweep that counts.
  */
-import type { StoredWait } from "./events.ts";
+import type { OpenWindow, StoredWait } from "./events.ts";
 import type { JobView } from "./reads.ts";
 import type { LogKind, LogRow, RunHead } from "./work.ts";
 
@@ -27,6 +27,7 @@ export const WAITING_KINDS = [
   "PASS_FAILED",
   "PINNED",
   "STALLED",
+  "COMMITS_LOST",
 ] as const satisfies readonly LogKind[];
 
 export const MAX_WAITING_FACT = 32_768;
@@ -83,6 +84,18 @@ export interface PlacesTaken {
   readonly seenMs: readonly (number | null)[];
 }
 
+/** Runs of a function that are named of those whose work is overdue. */
+export const OVERDUE_NAMED = 10;
+
+/** Work of one function that has been due for a while: no worker has had it, or its lease has ended. */
+export interface OverdueWork {
+  readonly functionId: string;
+  /** How many runs have such work, counted up to `MAX_AHEAD`. */
+  readonly count: number;
+  /** Those that have waited longest among them, at most `OVERDUE_NAMED`, the oldest first. */
+  readonly runs: readonly { readonly runId: string; readonly dueMs: number }[];
+}
+
 /** A page of all runs, the newest first. */
 export interface UnmovedPage {
   /** Runs that have not ended and that neither a job nor a wait moves on. */
@@ -93,10 +106,26 @@ export interface UnmovedPage {
   readonly nextCursor: string | null;
 }
 
+/** Windows that are read at a time. */
+export const MAX_OPEN_WINDOWS = 1_000;
+
 export interface WaitingReads {
   /** Those among `runIds` that exist and have not ended. */
   openRuns(runIds: readonly string[]): Promise<readonly OpenRun[]>;
   placesTaken(asked: PlacesAsked): Promise<PlacesTaken>;
+  /**
+   * Work for workers that has been due for at least `dueForMs`, by function, in the order of `functionIds`; of what was put
+   * off until a worker of its version has room, counted from when it was made. Reads few rows of a long queue.
+   */
+  overdueWork(asked: {
+    readonly functionIds: readonly string[];
+    readonly dueForMs: number;
+  }): Promise<readonly OverdueWork[]>;
+  /**
+   * Windows of these functions that collect events, or of which a run is about to be made: by function, kind and key, at
+   * most `MAX_OPEN_WINDOWS`.
+   */
+  openWindows(functionIds: readonly string[]): Promise<readonly OpenWindow[]>;
   /**
    * Looks for runs that nothing moves on among `limit` runs before `cursor`. Timers that only end a run (its deadline,
    * its timeouts) do not move it on.

@@ -3,6 +3,7 @@
  * and ends leases. packages/engine decides on these values, `../rules` says what a store does with them.
  */
 
+import type { GraphRunMark } from "./graph-names.ts";
 import type { RunOrigin } from "./repair.ts";
 
 export const RUN_STATUSES = ["PENDING", "RUNNING", "WAITING", "COMPLETED", "FAILED", "CANCELLED"] as const;
@@ -22,6 +23,8 @@ export interface NewRun {
   readonly deadlineMs?: number | null;
   /** The run that it is made of. */
   readonly origin?: RunOrigin;
+  /** The graph that it is made of. */
+  readonly graph?: GraphRunMark;
 }
 
 /** Changes of a run's head. Fields left out stay. `startedAt` and `endedAt` follow from the status. */
@@ -79,6 +82,7 @@ export const LOG_KINDS = [
   "RUN_FAILED",
   "RUN_CANCELLED",
   "RUN_REVIVED",
+  "COMMITS_LOST",
 ] as const;
 
 export type LogKind = (typeof LOG_KINDS)[number];

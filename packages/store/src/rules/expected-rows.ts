@@ -38,14 +38,14 @@ export function expectRows(units: readonly Unit[], needs: Needs, awaited: Readon
   return { jobs, runs, registryVersion: registryVersions[0] ?? null, ...NOTHING_ELSE };
 }
 
-function isPlain({ source, storedEvents }: IntakeItem): boolean {
-  return !source && !storedEvents;
+function isPlain({ source, storedEvents, resent }: IntakeItem): boolean {
+  return !source && !storedEvents && !resent;
 }
 
 /** False when it cannot be expected, or contradicts what another unit expects. */
 function expectFor(transition: Transition, jobs: Map<string, LockedJob>, runs: Map<string, LockedRun>): boolean {
-  const { runId, fence, cas, create, revives, head, events = [] } = transition;
-  if (create || revives || cas === "live" || (cas !== null && !head) || !events.every(isPlain)) return false;
+  const { runId, fence, cas, create, revives, resent, head, events = [] } = transition;
+  if (resent || create || revives || cas === "live" || (cas !== null && !head) || !events.every(isPlain)) return false;
   if (cas === null && !fence) return false;
   if (fence) {
     const { jobId: id, epoch } = fence;

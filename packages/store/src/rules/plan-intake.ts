@@ -55,7 +55,8 @@ export function planIntake(item: IntakeItem, scene: Scene): IntakeResult {
   }
   const { registryVersion } = item;
   if (registryVersion !== undefined && registryVersion !== found.registryVersion) return outdated(result, item, scene);
-  if (item.source && !takeSource(item.source, scene)) return { ...result, awaited: false, lost: true };
+  if (item.source && !takeSource(item.source, scene, item.resent ?? false))
+    return { ...result, awaited: false, lost: true };
   const tried = item.runs.map((run) => ({ run, skippedBy: whySkipped(run, scene) }));
   const made = item.runs.filter((_, index) => !tried[index]?.skippedBy);
   const skipped = tried.filter(({ skippedBy }) => skippedBy).map(({ run }) => run.run.id);
@@ -120,9 +121,14 @@ function joinWindows(
 }
 
 /** The job that an intake comes from, if it is still its own, ends with it. */
-function takeSource({ fence, window, cron }: IntakeSource, { found, writes, flowRules }: Scene): boolean {
+function takeSource(
+  { fence, window, cron }: IntakeSource,
+  { found, writes, flowRules }: Scene,
+  resent: boolean,
+): boolean {
   const job = found.jobs.get(fence.jobId);
-  if (job?.runId !== "" || job.epoch !== fence.epoch || writes.removeJobs.includes(fence.jobId)) return false;
+  if (job?.runId !== "" || writes.removeJobs.includes(fence.jobId)) return false;
+  if (resent ? job.epoch > fence.epoch : job.epoch !== fence.epoch) return false;
   if (window && !takeWindow(flowRules, window, found.atMs)) return false;
   writes.removeJobs.push(fence.jobId);
   if (cron) {

@@ -4,9 +4,9 @@
  */
 import { EVENT_KEY_MS, type IntakeItem, type IntakeOutcome, type NewWait } from "../port/events.ts";
 import type { CommitOutcome, LostWhy, Transition } from "../port/store.ts";
-import type { LogRow, RunStatus } from "../port/work.ts";
+import type { Fence, LogRow, RunStatus } from "../port/work.ts";
 import { eventKeyOf, type FlowRuleKey, flowRuleKeyOf, keyOfFlowRule } from "./flow-rules.ts";
-import type { LockedRows } from "./locked-rows.ts";
+import type { LockedJob, LockedRows } from "./locked-rows.ts";
 import { create, newFacts, planIntake, type Scene } from "./plan-intake.ts";
 import type { UnitResult } from "./unit-result.ts";
 import type { WaitKey, WriteSet } from "./write-set.ts";
@@ -135,6 +135,8 @@ function flowRulesOf({ runs, windows = [], source }: IntakeItem): FlowRuleKey[] 
  * BATCH-9. A unit that was decided on the registry wins only on the registry as it is; an event key that it held is
  *     free again.
  * BATCH-10. A fact that the log has, or that an earlier unit of the batch writes, is not written again.
+ * BATCH-11. For what is sent again a fence also holds when the job has a lower epoch: a database that has forgotten a write
+ *     has forgotten the claims before it, too. A higher epoch is of a claim since then.
  */
 export function planBatch(units: readonly Unit[], found: LockedRows): BatchPlan {
   const writes: WriteSet = {
@@ -241,15 +243,20 @@ function takeSignals(waits: readonly NewWait[], signals: Map<string, WaitKey>, w
 
 const sameWait = (a: WaitKey, b: WaitKey): boolean => a.runId === b.runId && a.key === b.key;
 
-function whyLost({ fence, cas, create: newRun, runId, revives }: Transition, found: LockedRows): LostWhy | undefined {
+function whyLost(transition: Transition, found: LockedRows): LostWhy | undefined {
+  const { fence, cas, create: newRun, runId, revives, resent = false } = transition;
   if (fence) {
     const job = found.jobs.get(fence.jobId);
-    if (!job || job.runId !== runId || job.epoch !== fence.epoch) return "stale";
+    if (!job || job.runId !== runId || !isDispatch(job, fence, resent)) return "stale";
   }
   if (newRun) return found.runs.has(newRun.id) ? "exists" : undefined;
-  if (cas === null) return undefined;
+  if (cas === null) return resent && !fence && !found.runs.has(runId) ? "gone" : undefined;
   const run = found.runs.get(runId);
   if (!run) return "gone";
   if (isEnded(run.status) && !(revives && run.status !== "COMPLETED")) return "ended";
   return cas === "live" || cas === run.version ? undefined : "version";
 }
+
+/** Whether the job, as it was found, is the dispatch of a fence. */
+export const isDispatch = ({ epoch }: LockedJob, fence: Fence, resent: boolean): boolean =>
+  resent ? epoch <= fence.epoch : epoch === fence.epoch;

@@ -1,7 +1,7 @@
 /** The contract's part about bulk jobs: their progress under a lease, and the pages of runs that they look at. */
 import { describe, expect, it } from "vitest";
 import type { BulkFilter, BulkProgress, NewBulkJob } from "../../src/index.ts";
-import { type ContractBench, newId, passJob, runDone, seedLeased, seedRun } from "./harness.ts";
+import { type ContractBench, logRow, newId, passJob, runDone, seedLeased, seedRun } from "./harness.ts";
 
 const QUEUE = "holdfast/bulk";
 
@@ -21,7 +21,9 @@ export function bulkContract(bench: ContractBench): void {
     const jobs = await bench.store.claim({ gatewayId: "g", leaseMs: 0, wants });
     return jobs.find(({ key }) => key === id);
   };
-  const progress = (done: number): BulkProgress => ({ beforeId: "0", done, skipped: 1, failed: 2, errors: ["no"] });
+  const progress = (done: number): BulkProgress => {
+    return { beforeId: "0", done, skipped: 1, failed: 2, errors: ["no"], chunk: ["1", "0"] };
+  };
 
   describe("Bulk jobs", () => {
     it("who has the job in the queue says how far it is, until it is over", async () => {
@@ -46,7 +48,7 @@ export function bulkContract(bench: ContractBench): void {
       expect(await bench.store.loadBulkJob(newId())).toBeNull();
     });
 
-    it("a job that is stopped takes no more progress; jobs are listed by environment, the newest first", async () => {
+    it("a job that is stopped takes the counts of what was under way, and stays stopped; jobs are listed by environment, the newest first", async () => {
       const environment = `env-${newId()}`;
       const [one, two] = [
         await create({ filter: { ...filterOf("x"), environment } }),
@@ -58,7 +60,7 @@ export function bulkContract(bench: ContractBench): void {
       expect(await bench.store.saveBulkProgress(one.id, fence, progress(1), true)).toBe(false);
       expect(await bench.store.listBulkJobs(environment, 10)).toMatchObject([
         { id: two.id, status: "RUNNING" },
-        { id: one.id, status: "STOPPED", done: 0 },
+        { id: one.id, status: "STOPPED", done: progress(1).done },
       ]);
       expect(await bench.store.listBulkJobs(environment, 1)).toHaveLength(1);
       for (const id of [one.id, two.id]) {
@@ -96,9 +98,48 @@ export function bulkContract(bench: ContractBench): void {
       const after = await all(filterOf(functionId, { createdAfterMs: createdMs }));
       expect([...after, ...before]).toEqual(living.toReversed());
       expect(after).toContain(living[1]);
+      const events = async (runIds: readonly string[]): Promise<string[]> => {
+        const details = await Promise.all(runIds.map((id) => bench.store.getRun(id)));
+        return details.flatMap((detail) => detail?.head.eventId ?? []);
+      };
+      const someEvents = await events([living[0]!, ended[2]!]);
+      expect(await all(filterOf(functionId, { eventIds: someEvents }))).toEqual([living[0]]);
+      const both: BulkFilter["status"] = ["PENDING", "COMPLETED"];
+      expect(await all(filterOf(functionId, { status: both, eventIds: someEvents }))).toEqual([ended[2], living[0]]);
+      expect(await all(filterOf(functionId, { eventIds: [] }))).toEqual([]);
       const { functionId: _, ...anywhere } = filterOf(functionId);
       expect(await all({ ...anywhere, environment: "" }, 1000)).toEqual(expect.arrayContaining(living));
       expect(await all({ ...anywhere, environment: "elsewhere" }, 1000)).toEqual([]);
+    });
+
+    it("pages show runs by a text in what they failed with", async () => {
+      const functionId = `broken-${newId()}`;
+      const failed = [];
+      for (const message of ['The card was "declined": 50 % off', "No such shop"]) {
+        const run = await seedLeased(bench.store, functionId);
+        const error = { name: "Error", message };
+        await bench.store.commit({
+          ...runDone(run),
+          log: [logRow("RUN_FAILED", "", { dataJson: JSON.stringify({ error }) })],
+          head: { status: "FAILED", errorJson: JSON.stringify(error) },
+        });
+        failed.push(run.runId);
+      }
+      await seedRun(bench.store, { run: { functionId }, job: { delayMs: 3_600_000 } });
+      const found = async (errorText: string): Promise<readonly string[]> =>
+        (await bench.store.bulkPage(filterOf(functionId, { status: ["FAILED"], errorText }), "~", 10)).runIds;
+      expect(await found("CARD was")).toEqual([failed[0]]);
+      expect(await found("50 %")).toEqual([failed[0]]);
+      expect(await found("S")).toEqual(failed.toReversed());
+      expect(await found("no_such")).toEqual([]);
+    });
+
+    it("a narrow filter is kept as it was given", async () => {
+      const narrow = filterOf("x", { eventIds: ["e"], errorText: "declined", createdBeforeMs: 5 });
+      const bulk = await create({ filter: narrow });
+      expect((await bench.store.loadBulkJob(bulk.id))?.filter).toEqual(narrow);
+      const job = await claim(bulk.id);
+      await bench.store.finishJob({ jobId: bulk.id, epoch: job?.epoch ?? -1 });
     });
   });
 }

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import type { NewJob } from "../../src/index.ts";
 import {
   type ContractBench,
   claimOne,
@@ -268,6 +269,42 @@ export function commitContract(bench: ContractBench): void {
       expect((detail?.jobs[0]?.availableMs ?? 0) - (outcome.won ? outcome.atMs : 0)).toBe(3_600_000);
       expect(detail?.head.status).toBe("WAITING");
       expect(await claimOne(bench.store, "replaced")).toBeUndefined();
+    });
+
+    it("a job that is there stays, unless it is removed with the one that is added", async () => {
+      const functionId = "next";
+      const [kept, replaced, bare] = await Promise.all([1, 2, 3].map(() => seedLeased(bench.store, functionId)));
+      if (!kept || !replaced || !bare) throw new Error("unreachable");
+      const next = (run: { runId: string }, iteration: number) => passJob(run.runId, { functionId, iteration });
+      const decided = (run: typeof kept, cas: number, removeJobs: readonly string[], addJobs: readonly NewJob[]) => {
+        const log = [logRow("DISPATCHED", "", { iteration: cas })];
+        return { runId: run.runId, fence: null, cas, log, head: { status: "RUNNING" }, removeJobs, addJobs } as const;
+      };
+      const step = passJob(kept.runId, { functionId, kind: "step", key: "a" });
+      const jobOfReplaced = next(replaced, 1);
+      // Sent together, so that what removes a job and what does not are one batch.
+      const first = await Promise.all([
+        bench.store.commit(decided(kept, 1, [], [next(kept, 1), step])),
+        bench.store.commit(decided(replaced, 1, [replaced.jobId], [jobOfReplaced])),
+        bench.store.commit(decided(bare, 1, [bare.jobId], [])),
+      ]);
+      expect(first.map(({ won }) => won)).toEqual([true, true, true]);
+      const jobsOf = async ({ runId }: typeof kept) =>
+        (await bench.store.getRun(runId))?.jobs.map(({ id }) => id).sort();
+      expect(await jobsOf(kept)).toEqual([kept.jobId, step.id].sort());
+      expect(await jobsOf(replaced)).toEqual([jobOfReplaced.id]);
+      expect(await jobsOf(bare)).toEqual([]);
+      // Nothing is removed: one that has none gets it, the others keep theirs.
+      const jobOfBare = next(bare, 2);
+      const second = await Promise.all([
+        bench.store.commit(decided(kept, 2, [], [next(kept, 2)])),
+        bench.another().commit(decided(replaced, 2, [], [next(replaced, 2)])),
+        bench.store.commit(decided(bare, 2, [], [jobOfBare])),
+      ]);
+      expect(second.map(({ won }) => won)).toEqual([true, true, true]);
+      expect(await jobsOf(kept)).toEqual([kept.jobId, step.id].sort());
+      expect(await jobsOf(replaced)).toEqual([jobOfReplaced.id]);
+      expect(await jobsOf(bare)).toEqual([jobOfBare.id]);
     });
 
     it("a run that failed or was cancelled is revived with a version, a completed one is not", async () => {

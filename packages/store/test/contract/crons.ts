@@ -57,6 +57,18 @@ export function cronsContract(bench: ContractBench): void {
   }
 
   describe("Schedules", () => {
+    it("schedules are listed with their next tick, and with when its job is due", async () => {
+      const { id, one, two, tickMs, cron } = newApp();
+      const dueMs = tickMs + 3_600_000;
+      await bench.store.saveCrons([id], [], [cron(two), { ...cron(one), dueMs }]);
+      const listed = (await bench.store.listCrons()).filter(({ functionId }) => functionId.startsWith(id));
+      expect(listed).toEqual([
+        { functionId: one, cron: CRON, tickMs, dueMs },
+        { functionId: two, cron: CRON, tickMs, dueMs: expect.any(Number) },
+      ]);
+      await bench.store.saveCrons([id], [], []);
+    });
+
     it("each schedule has one job, which moves with its tick and is removed with its registration", async () => {
       const { id, one, two, tickMs, cron, jobs, scheduled } = newApp();
       const stores = [bench.store, bench.another()];

@@ -52,6 +52,35 @@ export function flowRulesContract(bench: ContractBench): void {
     for (const job of jobs) await bench.store.finishJob({ jobId: job.id, epoch: job.epoch });
   });
 
+  test("open windows are told with what they hold and when they are due, those of other functions are not", async () => {
+    const fn = `fn-${newId()}`;
+    const entry = (kind: "batch" | "debounce", key: string, maxSize: number): WindowEntry => ({
+      ...{ kind, functionId: fn, key, jobIds: [newId(), newId()], periodMs: 60_000, timeoutMs: null },
+      ...{ maxSize, flowRules: [] },
+    });
+    const send = async (window: WindowEntry): Promise<string> => {
+      const item = { ...itemOf(fn, {}), runs: [], windows: [window] };
+      await intake(bench.store, item);
+      return item.event.id;
+    };
+    expect(await bench.store.openWindows([fn])).toEqual([]);
+    await send(entry("debounce", "", 0));
+    const last = await send(entry("debounce", "", 0));
+    const full = [await send(entry("batch", "a", 2)), await send(entry("batch", "a", 2))];
+    const next = await send(entry("batch", "a", 2));
+    await send({ ...entry("batch", "a", 2), functionId: `${fn}-other` });
+    const open = await bench.store.openWindows([fn, "nothing"]);
+    expect(open.map(({ kind, count, eventIds }) => [kind, count, eventIds])).toEqual([
+      ["batch", 1, [next]],
+      ["debounce", 2, [last]],
+      ["full", 2, full],
+    ]);
+    expect(open.map(({ functionId }) => functionId)).toEqual([fn, fn, fn]);
+    const [batch, debounce, over] = open.map(({ dueInMs }) => dueInMs);
+    expect([batch, debounce].every((ms) => ms !== undefined && ms > 0 && ms <= 60_000)).toBe(true);
+    expect(over).toBe(0);
+  });
+
   test("under two stores each event is in exactly one batch, and each batch starts one run", async () => {
     const fn = `fn-${newId()}`;
     const stores = [bench.store, bench.another()];

@@ -7,6 +7,7 @@ import { commitContract } from "./commit.ts";
 import { controlsContract } from "./controls.ts";
 import { cronsContract } from "./crons.ts";
 import { flowRulesContract } from "./flow-rules.ts";
+import { graphsContract } from "./graphs.ts";
 import type { ContractBench } from "./harness.ts";
 import { intakeContract } from "./intake.ts";
 import { invariantsContract } from "./invariants.ts";
@@ -34,6 +35,7 @@ const PARTS: Readonly<Record<string, Part>> = {
   commit: { test: commitContract },
   controls: { test: controlsContract },
   "flow rules": { test: flowRulesContract },
+  graphs: { test: graphsContract, virtualTime: true },
   intake: { test: intakeContract },
   invariants: { test: invariantsContract },
   limits: { test: limitsContract },

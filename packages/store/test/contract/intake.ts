@@ -88,6 +88,19 @@ export function intakeContract(bench: ContractBench): void {
       expect((await bench.store.listRuns({ eventId: eventId ?? "", limit: 10 })).runs).toHaveLength(2);
     });
 
+    it("an event is found by the id that its sender gave, under its own name", async () => {
+      const [key, name] = [newId(), `shop/${newId()}`];
+      const item = eventItem(key, name, []);
+      await bench.store.intake([item, eventItem(newId(), name, [])]);
+      expect(
+        await bench.store.eventsOfKeys([
+          { name, key },
+          { name: "shop/other", key },
+        ]),
+      ).toEqual([item.event.id]);
+      expect(await bench.store.eventsOfKeys([])).toEqual([]);
+    });
+
     it("events are listed newest first, page by page", async () => {
       const names = [1, 2, 3, 4, 5].map(() => eventItem(null, "shop/listed", []));
       await bench.store.intake(names);

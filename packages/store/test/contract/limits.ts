@@ -54,6 +54,32 @@ export function limitsContract(bench: ContractBench): void {
       expect((await claim(bench.store, fn, limits([9]))).jobs).toHaveLength(2);
     });
 
+    it("what is in use is told: who has places and since when, who waits for them, and what paces starts", async () => {
+      const [fn, other] = [`fn-${newId()}`, `fn-${newId()}`];
+      const slots = [newId(), newId()];
+      const paced = { throttle: { everyMs: 3_600_000, burst: 1 } };
+      const runs = [];
+      for (let i = 0; i < 3; i++) runs.push(await seed(fn, lane("aa", slots, "pace")));
+      const free = await seed(other, lane("bb", ["three"]));
+      const later = await seed(fn, lane("aa", slots), { delayMs: 3_600_000 });
+      const { jobs } = await claim(bench.store, fn, limits([2, 2], paced));
+      const use = await bench.store.limitUse([other, fn, fn, `none-${newId()}`]);
+      const of = (list: typeof use.held, functionId: string) => list.filter((one) => one.functionId === functionId);
+      expect(use.held).toEqual([
+        { runId: jobs[0]?.runId, functionId: fn, slots, throttle: null, sinceMs: expect.any(Number) },
+      ]);
+      expect(use.held[0]?.sinceMs).toBeLessThanOrEqual(use.nowMs);
+      expect(of(use.waiting, fn).map(({ runId }) => runId)).toEqual(
+        runs.flatMap(({ runId }) => (runId === jobs[0]?.runId ? [] : [runId])),
+      );
+      expect(of(use.waiting, fn)[0]).toMatchObject({ slots, throttle: "pace" });
+      expect(of(use.waiting, other)).toMatchObject([{ runId: free.runId, slots: ["three"], throttle: null }]);
+      expect(use.waiting.map(({ runId }) => runId)).not.toContain(later.runId);
+      expect(use.paced).toEqual([{ functionId: fn, key: "pace", atMs: expect.any(Number) }]);
+      expect(use.paced[0]?.atMs).toBeGreaterThan(use.nowMs);
+      expect(await bench.store.limitUse([])).toMatchObject({ held: [], waiting: [], paced: [] });
+    });
+
     it("a key without free slots does not delay other keys", async () => {
       const fn = `fn-${newId()}`;
       for (let i = 0; i < 40; i++) await seed(fn, lane("aa", ["busy"]));

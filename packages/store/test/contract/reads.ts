@@ -4,13 +4,13 @@ import { qualify, type RunFilter } from "../../src/index.ts";
 import { type ContractBench, claimOne, logRow, newId, passJob, runDone, seedLeased, seedRun } from "./harness.ts";
 
 export function readsContract(bench: ContractBench): void {
-  const end = (run: { runId: string }, status: "FAILED" | "CANCELLED") =>
+  const end = (run: { runId: string }, status: "FAILED" | "CANCELLED", message = "broken") =>
     bench.store.commit({
       runId: run.runId,
       fence: null,
       cas: "live",
-      log: [logRow(`RUN_${status}`, "", { dataJson: '{"error":{"name":"Error","message":"broken"}}' })],
-      head: { status, errorJson: '{"name":"Error","message":"broken"}' },
+      log: [logRow(`RUN_${status}`, "", { dataJson: JSON.stringify({ error: { name: "Error", message } }) })],
+      head: { status, errorJson: JSON.stringify({ name: "Error", message }) },
       removeJobs: "all",
       addJobs: [],
     });
@@ -99,6 +99,23 @@ export function readsContract(bench: ContractBench): void {
       expect(await list({ functionId, ...near })).toEqual([three.runId, two.runId, one.runId]);
     });
 
+    it("failed runs are found by a text in their error, whatever its case", async () => {
+      const functionId = `broken-${newId()}`;
+      const [one, two] = [
+        await seedRun(bench.store, { run: { functionId } }),
+        await seedRun(bench.store, { run: { functionId } }),
+      ];
+      await end(one, "FAILED", 'The card was "declined": 50 % off');
+      await end(two, "FAILED", "No such shop");
+      await seedRun(bench.store, { run: { functionId } });
+      const found = async (errorText: string): Promise<string[]> =>
+        (await bench.store.listRuns({ functionId, status: ["FAILED"], errorText, limit: 10 })).runs.map(({ id }) => id);
+      expect(await found("CARD was")).toEqual([one.runId]);
+      expect(await found("50 %")).toEqual([one.runId]);
+      expect(await found("s")).toEqual([two.runId, one.runId]);
+      expect(await found("no_such")).toEqual([]);
+    });
+
     it("a run is shown with its jobs and log", async () => {
       const run = await seedLeased(bench.store, "shown");
       const detail = await bench.store.getRun(run.runId);
@@ -168,6 +185,11 @@ export function readsContract(bench: ContractBench): void {
         const { events } = await bench.store.listEvents({ name: qualify(environment, `${slug}/order`), limit: 10 });
         const details = await Promise.all(events.map(({ id }) => bench.store.getEvent(id)));
         expect(among(details.flatMap((detail) => detail?.runIds ?? []))).toEqual(own);
+        const begun = `${qualify(environment, slug)}/*`;
+        for (const more of [{ environment }, { environment, name: begun }, { name: begun }]) {
+          const page = await bench.store.listEvents({ ...more, limit: 1000 });
+          expect(among(page.events.flatMap(({ runIds }) => runIds))).toEqual(own);
+        }
       }
     });
   });

@@ -78,6 +78,20 @@ export function repairContract(bench: ContractBench): void {
       expect((await bench.store.getEvent(run.eventId))?.runIds).toEqual([]);
     });
 
+    it("the event that says how a run ended goes with it, unless a run was made of that", async () => {
+      const [alone, heard] = [await seedEnded(), await seedEnded()];
+      const end = (runId: string) => ({ id: runId, name: "inngest/function.failed", tsMs: 0, payloadJson: "{}" });
+      await bench.store.intake([{ event: end(alone.runId), runs: [] }]);
+      const of = newRun({ eventId: heard.runId });
+      await bench.store.intake([
+        { event: end(heard.runId), runs: [{ run: of, log: [logRow("RUN_CREATED")], jobs: [] }] },
+      ]);
+      expect(await bench.store.deleteRuns([alone.runId, heard.runId])).toEqual(["deleted", "deleted"]);
+      expect(await bench.store.getEvent(alone.runId)).toBeNull();
+      expect(await bench.store.getEvent(heard.runId)).toMatchObject({ runIds: [of.id] });
+      await cancel(of.id);
+    });
+
     it("all events of a batch go with its run", async () => {
       const first = await seedEnded();
       const second = await seedEnded();

@@ -94,6 +94,38 @@ export function waitingContract(bench: ContractBench): void {
     });
   });
 
+  describe("Overdue work", () => {
+    it("is counted by function, the oldest first, without what has a worker, is due later, or is a timer", async () => {
+      const [functionId, none] = [`overdue-${newId()}`, `overdue-${newId()}`];
+      const seed = (job: object) => seedRun(bench.store, { run: { functionId }, job });
+      const taken = await seed({});
+      await claimOne(bench.store, functionId);
+      const due = [await seed({ priority: 5 }), await seed({ priority: -5 })];
+      const later = await seed({ delayMs: 3_600_000 });
+      const ask = (dueForMs: number) => bench.store.overdueWork({ functionIds: [none, functionId, ""], dueForMs });
+      const [work, ...more] = await ask(0);
+      expect(more).toEqual([]);
+      expect(work).toMatchObject({ functionId, count: 2 });
+      expect(work?.runs.map(({ runId }) => runId).sort()).toEqual(due.map(({ runId }) => runId).sort());
+      expect(await ask(3_600_000)).toEqual([]);
+      for (const run of [taken, ...due, later]) {
+        await bench.store.commit({ ...runDone(run), fence: null, cas: "live" });
+      }
+    });
+
+    it("what was put off until a worker of its version has room is overdue since it was made", async () => {
+      const functionId = `overdue-${newId()}`;
+      const run = await seedRun(bench.store, { run: { functionId } });
+      const { id: jobId, epoch } = (await claimOne(bench.store, functionId)) ?? { id: "", epoch: 0 };
+      await bench.store.releaseLeases([{ jobId, epoch, lost: false, holdMs: 3_600_000 }]);
+      expect((await bench.store.openRuns([run.runId]))[0]?.jobs[0]?.wantedVersion).not.toBeNull();
+      expect(await bench.store.overdueWork({ functionIds: [functionId], dueForMs: 0 })).toEqual([
+        { functionId, count: 1, runs: [{ runId: run.runId, dueMs: expect.any(Number) }] },
+      ]);
+      await bench.store.commit({ ...runDone(run), fence: null, cas: "live" });
+    });
+  });
+
   describe("Runs that nothing moves on", () => {
     it("a run without a job is found, so is one that only its deadline ends, page by page", async () => {
       const seeded = [await seedRun(bench.store), await seedRun(bench.store), await seedRun(bench.store)];
