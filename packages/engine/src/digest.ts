@@ -9,9 +9,6 @@ export const sha256 = (text: string): Buffer => createHash("sha256").update(text
 
 export const hmacSha256 = (secret: string, text: string): Buffer => createHmac("sha256", secret).update(text).digest();
 
-/** What base64 stands for, as text; what is no base64 in it is left out. */
-export const textOfBase64 = (base64: string): string => Buffer.from(base64, "base64").toString("utf8");
-
 /** Compares in a time that does not reveal where the two differ. */
 export function sameText(given: string, expected: string): boolean {
   const [a, b] = [Buffer.from(given), Buffer.from(expected)];

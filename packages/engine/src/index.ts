@@ -16,10 +16,11 @@ export {
 } from "./decide/internal-events.ts";
 export { readReport } from "./decide/report.ts";
 export { hmacSha256, sameText, sha1Hex, sha256 } from "./digest.ts";
+export { type CtxExpression, compileCtxExpression, expressionProblem } from "./expressions/ctx-expression.ts";
 export { Expressions, STEPS_A_TURN } from "./expressions/expressions.ts";
 export { matchesOf } from "./expressions/wait-match.ts";
 export { cancelWaits } from "./flow/cancel-rules.ts";
-export { latestTickMs, nextTickMs } from "./flow/cron.ts";
+export { checkCron, latestTickMs, nextTickMs } from "./flow/cron.ts";
 export {
   type FunctionRetention,
   type FunctionSettings,
@@ -48,7 +49,7 @@ export { CHARS_A_TURN, readJson, readLargeJson, SMALL_BYTES } from "./json/read-
 export { seenEvent, seenText, seenTextInTurns } from "./json/seen-json.ts";
 export { parseRetryAfterMs } from "./parse-due.ts";
 export { consumedEvents } from "./run/consumed-events.ts";
-export { applyRow, foldRun } from "./run/fold.ts";
+export { applyRow, foldRun, STEP_JOBS } from "./run/fold.ts";
 export { type Fork, forkOf, type ResumePlan, resumePlan, stepKeyIn, stepNamesIn } from "./run/forked-log.ts";
 export {
   continuedAs,
@@ -56,6 +57,7 @@ export {
   type DispatchedMeta,
   type FailureMeta,
   jsonRow,
+  type LossMeta,
   type OpenMeta,
   type RevivalMeta,
   type RunMeta,
@@ -76,8 +78,19 @@ export {
   hasStepJobs,
   isEnded,
   type JobState,
+  jobKey,
   needsWorker,
   type RunState,
 } from "./run/run-state.ts";
+export {
+  attemptSpanId,
+  newSpanId,
+  newTraceId,
+  passSpanId,
+  type RunTrace,
+  runTrace,
+  spanOfEvent,
+  withSpan,
+} from "./run/run-trace.ts";
 export { FAILURE_KEY, isCompensating } from "./run/saga.ts";
-export { isLazy, isParked, isStorableName } from "./run/step-ops.ts";
+export { isLazy, isParked, isParkedOp, isStorableName } from "./run/step-ops.ts";

@@ -2,8 +2,9 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { runs } from "../../tooling/src/runs.ts";
 import { COSTS } from "../src/expressions/costs.ts";
-import { ALLOWANCE, compileExpression } from "../src/expressions/expression.ts";
+import { compileExpression } from "../src/expressions/expression.ts";
 import { Expressions } from "../src/expressions/expressions.ts";
+import { ALLOWANCE } from "../src/expressions/program.ts";
 
 const nowMs = Date.UTC(2026, 2, 2);
 const a = (count: number): string => "a".repeat(count);

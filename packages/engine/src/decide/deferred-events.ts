@@ -5,6 +5,8 @@ import { environmentOf, plainName } from "@holdfast/store";
 
 import { sha256 } from "../digest.ts";
 import type { RunState } from "../run/run-state.ts";
+import { withSpan } from "../run/run-trace.ts";
+import type { DecideContext } from "./input.ts";
 import { DEFERRED_SCHEDULE, type InternalEvent } from "./internal-events.ts";
 
 /**
@@ -13,7 +15,7 @@ import { DEFERRED_SCHEDULE, type InternalEvent } from "./internal-events.ts";
 export function deferredEvents(
   state: RunState,
   defers: RunState["defers"],
-  { nowMs }: { readonly nowMs: number },
+  { nowMs, spanOf }: Pick<DecideContext, "nowMs" | "spanOf">,
 ): InternalEvent[] {
   if (defers.size === 0) return [];
   const ts = Math.round(nowMs);
@@ -32,7 +34,8 @@ export function deferredEvents(
     const payload = (): string => {
       const input: unknown = JSON.parse(inputText);
       const data = { ...(isRecord(input) ? input : {}), _inngest: link };
-      return JSON.stringify({ id, name: DEFERRED_SCHEDULE, data, ts, user: {}, ...(meta ? { meta } : {}) });
+      const event = { id, name: DEFERRED_SCHEDULE, data, ts, user: {}, ...(meta ? { meta } : {}) };
+      return withSpan(JSON.stringify(event), spanOf?.(state));
     };
     return [{ id, name: DEFERRED_SCHEDULE, environment, tsMs: ts, payload, ifWanted: false, invokes: null }];
   });

@@ -1,7 +1,8 @@
 /** What goes into a decision: the inputs themselves, and what it takes from outside (time, ids, limits). */
 import type { BackoffPolicy, PlainError, Random } from "@holdfast/core";
-import type { Op } from "@holdfast/protocol";
+import type { Op, SpanContext } from "@holdfast/protocol";
 import type { RunOptions } from "../flow/run-options.ts";
+import type { RunState } from "../run/run-state.ts";
 
 /** What a reply says, read and checked. */
 export type PassReport =
@@ -85,4 +86,6 @@ export interface DecideContext {
   readonly waitMatch: (condition: string, eventText: string) => string;
   /** Whether another step is known to wait for this signal; the store has the last word. */
   readonly isSignalTaken: (signal: string) => boolean;
+  /** The span that events of a run, or of a step of it, come from; undefined: they carry none. */
+  readonly spanOf?: (state: RunState, stepKey?: string) => SpanContext | undefined;
 }

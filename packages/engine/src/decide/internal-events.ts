@@ -8,6 +8,7 @@ import { environmentOf, plainName } from "@holdfast/store";
 import type { RunFlow } from "../flow/triggers.ts";
 import { JsonText, jsonText } from "../json/json-text.ts";
 import type { ChainLink, Parent, RunState } from "../run/run-state.ts";
+import { withSpan } from "../run/run-trace.ts";
 import type { DecideContext } from "./input.ts";
 
 /** Events that the engine itself makes; names and shapes are those of the base protocol. */
@@ -81,7 +82,10 @@ export function invokedEvent(ctx: DecideContext, invocation: Invocation): Intern
   const v = typeof payload.v === "string" ? `,"v":${JSON.stringify(payload.v)}` : "";
   const more = payload.meta === undefined ? v : `${v},"meta":${jsonText(payload.meta)}`;
   const text = (): string =>
-    `{"id":"${id}","name":"${INVOKED}","data":${invokedData(payload.data, meta)},"ts":${tsMs},"user":{}${more}}`;
+    withSpan(
+      `{"id":"${id}","name":"${INVOKED}","data":${invokedData(payload.data, meta)},"ts":${tsMs},"user":{}${more}}`,
+      ctx.spanOf?.(state, stepId),
+    );
   const invokes = { functionId, runId, parent: { runId: state.runId, key: stepId } };
   const environment = environmentOf(state.functionId);
   return made({ id, name: INVOKED, environment, tsMs }, text, { invokes });
@@ -121,7 +125,11 @@ export function continuedEvent(ctx: DecideContext, state: RunState, runId: strin
   const { functionId, parent, chain, flow, eventText, quiet } = state;
   const id = ctx.newId();
   const tsMs = Math.round(ctx.nowMs);
-  const text = (): string => `{"id":"${id}","name":"${INVOKED}","data":${jsonText(data ?? {})},"ts":${tsMs},"user":{}}`;
+  const text = (): string =>
+    withSpan(
+      `{"id":"${id}","name":"${INVOKED}","data":${jsonText(data ?? {})},"ts":${tsMs},"user":{}}`,
+      ctx.spanOf?.(state),
+    );
   const link: ChainLink = { ...chain, root: chain?.root ?? state.runId, from: state.runId };
   const continues = { chain: link, flow, eventText, quiet };
   const environment = environmentOf(functionId);
@@ -148,7 +156,11 @@ export function endEvents(state: RunState, ctx: DecideContext, end: RunEnd): Int
   const event = (name: string, id: string, more: { readonly ifWanted?: boolean } = {}): InternalEvent =>
     made(
       { id, name, environment, tsMs },
-      () => `{"id":"${id}","name":"${name}","data":${endData(state, end)},"ts":${tsMs},"user":{}}`,
+      () =>
+        withSpan(
+          `{"id":"${id}","name":"${name}","data":${endData(state, end)},"ts":${tsMs},"user":{}}`,
+          ctx.spanOf?.(state),
+        ),
       more,
     );
   // Named after the run, so that there is one of it; a run that was taken up again ends once more.

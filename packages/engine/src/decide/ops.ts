@@ -52,7 +52,8 @@ interface OpContext {
 }
 
 export function decideOps(draft: Draft, job: JobState, report: OpsReport, hint: boolean): void {
-  const inPlace = hint && job.kind === "pass" && !report.ops.some((op) => plansAnew(draft, op));
+  const mayGoOn = hint && !draft.state.spreads && job.kind === "pass";
+  const inPlace = mayGoOn && !report.ops.some((op) => plansAnew(draft, op));
   const followups: Followups = { isOver: false, pass: false, moved: false, retryPass: null };
   if (!inPlace) addPending(draft, job, report);
   else {

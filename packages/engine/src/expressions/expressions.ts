@@ -3,7 +3,8 @@
  * expression is in `expression.ts`.
  */
 import { HoldfastError, type Log, messageOf, nextTurn } from "@holdfast/core";
-import { ALLOWANCE, compileExpression, type Expression, type ExpressionData, stepsOfLast } from "./expression.ts";
+import { compileExpression, type Expression, type ExpressionData } from "./expression.ts";
+import { ALLOWANCE, stepsOfLast } from "./program.ts";
 import { expectedMatch, expectedText } from "./wait-match.ts";
 
 const CACHE_SIZE = 1000;

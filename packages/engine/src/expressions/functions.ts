@@ -2,7 +2,6 @@
 import { parseDurationMs } from "@holdfast/core";
 import { Environment } from "@marcbachmann/cel-js";
 import { RE2JS } from "re2js";
-import { textOfBase64 } from "../digest.ts";
 import type { Meter } from "./meter.ts";
 
 /** What a regular expression in `matches` is called after parsing: the same, in linear time. */
@@ -17,11 +16,9 @@ type Scalar = number | bigint;
  * doubles, literals mostly integers: arithmetic takes both. A missing or null value is smaller than everything, and
  * adds nothing. `now()` and its kin read the instant that the evaluation was given, no clock.
  */
-export function expressionLanguage(nowMs: () => number, meter: Meter): Environment {
-  const environment = new Environment({ homogeneousAggregateLiterals: false, limits: LIMITS })
-    .registerVariable("event", "dyn")
-    .registerVariable("async", "dyn")
-    .registerVariable("vars", "dyn");
+export function expressionLanguage(nowMs: () => number, meter: Meter, variables: readonly string[]): Environment {
+  const environment = new Environment({ homogeneousAggregateLiterals: false, limits: LIMITS });
+  for (const variable of variables) environment.registerVariable(variable, "dyn");
   addNumbers(environment);
   addNull(environment);
   addText(environment, meter);
@@ -98,8 +95,19 @@ function addText(environment: Environment, meter: Meter): void {
   environment.registerFunction(`string.${LINEAR_MATCHES}(string): bool`, matches);
   environment.registerFunction("lowercase(string): string", (text: string) => text.toLowerCase());
   environment.registerFunction("uppercase(string): string", (text: string) => text.toUpperCase());
-  environment.registerFunction("b64decode(string): string", (text: string) => textOfBase64(text));
+  environment.registerFunction("b64decode(string): string", textOfBase64);
   environment.registerFunction("json_parse(string): dyn", (text: string): unknown => JSON.parse(text));
+}
+
+/** What base64 stands for, as text; what is no base64 in it is left out. */
+function textOfBase64(base64: string): string {
+  const [digits = ""] = base64
+    .replaceAll("-", "+")
+    .replaceAll("_", "/")
+    .replaceAll(/[^A-Za-z0-9+/=]/g, "")
+    .split("=");
+  const bytes = atob(digits.length % 4 === 1 ? digits.slice(0, -1) : digits);
+  return new TextDecoder().decode(Uint8Array.from(bytes, (char) => char.charCodeAt(0)));
 }
 
 function addTime(environment: Environment, nowMs: () => number): void {

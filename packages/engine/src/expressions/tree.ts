@@ -36,3 +36,26 @@ export function mentions(node: ASTNode, name: string): boolean {
 export function conjunctsOf(node: ASTNode): ASTNode[] {
   return node.op === "&&" ? node.args.flatMap(conjunctsOf) : [node];
 }
+
+/** The fields of a variable that are read, each once; undefined where it is read as a whole. */
+export function fieldsOf(node: ASTNode, variable: string): (string | undefined)[] {
+  const found = new Set<string | undefined>();
+  const visit = (each: ASTNode): void => {
+    const path = pathOf(each);
+    if (path) {
+      if (path[0] === variable) found.add(path[1]);
+    } else for (const child of childrenOf(each)) visit(child);
+  };
+  visit(node);
+  return [...found];
+}
+
+/** The first function among these that is called. */
+export function callOf(node: ASTNode, names: ReadonlySet<string>): string | undefined {
+  if (node.op === "call" && names.has(node.args[0])) return node.args[0];
+  for (const child of childrenOf(node)) {
+    const found = callOf(child, names);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}

@@ -4,6 +4,7 @@
  */
 import { DEFAULT_QUEUE, isRecord, queueNameProblem, WIRE_LIMITS } from "@holdfast/protocol";
 import { checkCron } from "./cron.ts";
+import { type EventSchemas, readEventSchemas } from "./event-schemas.ts";
 import { type Fields, SettingsChecks } from "./settings-checks.ts";
 
 /** What starts a function's runs. */
@@ -73,6 +74,10 @@ export interface FunctionSettings {
   readonly queue: string | null;
   /** How long its runs are kept after they have ended; what is left out is as for all functions. */
   readonly retention: FunctionRetention;
+  /** JSON Schema of the data of events that start it, by name, as far as its app said it. Forms are made of it. */
+  readonly eventSchemas: EventSchemas;
+  /** What its app says may be wrong with it, in sentences. */
+  readonly hints: readonly string[];
 }
 
 /** Milliseconds; null = without end. */
@@ -93,11 +98,15 @@ export const NO_SETTINGS: FunctionSettings = {
   startTimeoutMs: null,
   queue: null,
   retention: {},
+  eventSchemas: {},
+  hints: [],
 };
 
 const SECOND_MS = 1000;
 const DAY_MS = 86_400_000;
 const MAX_CRON_LENGTH = 255;
+const MAX_HINTS = 15;
+const MAX_HINT = 1_000;
 const MAX_TRIGGERS = 10;
 const MAX_CANCELS = 5;
 const MAX_LIMITS = 2;
@@ -114,6 +123,7 @@ export function readFunctionSettings(slug: string, triggers: unknown, config: Fi
   const throttle = check.optional(config.throttle, (value) => readThrottle(check, value));
   checkCancels(check, config.cancel);
   checkTogether(check, config);
+  const ours = isRecord(config.holdfast) ? config.holdfast : {};
   return {
     triggers: readTriggers(check, triggers ?? []),
     concurrency: check.optional(config.concurrency, (value) => readConcurrency(check, value)) ?? [],
@@ -126,8 +136,10 @@ export function readFunctionSettings(slug: string, triggers: unknown, config: Fi
       check.expression(check.record(value, "priority").run, "priority.run"),
     ),
     startTimeoutMs: check.optional(config.timeouts, (value) => readTimeouts(check, value)),
-    queue: isRecord(config.holdfast) ? check.optional(config.holdfast.queue, (value) => readQueue(check, value)) : null,
-    retention: isRecord(config.holdfast) ? readRetention(check, config.holdfast.retention) : {},
+    queue: check.optional(ours.queue, (value) => readQueue(check, value)),
+    retention: readRetention(check, ours.retention),
+    eventSchemas: check.optional(ours.eventSchemas, (value) => readEventSchemas(check, value)) ?? {},
+    hints: readHints(ours.hints),
   };
 }
 
@@ -249,6 +261,12 @@ function readQueue(check: SettingsChecks, value: unknown): string | null {
   const problem = queueNameProblem(value);
   if (problem) check.fail(`\`queue\` ${problem}.`);
   return value === DEFAULT_QUEUE ? null : check.text(value, "queue", 64);
+}
+
+/** For people only, so what is none is left out. */
+function readHints(value: unknown): readonly string[] {
+  const hints: unknown[] = Array.isArray(value) ? value.slice(0, MAX_HINTS) : [];
+  return hints.flatMap((hint) => (typeof hint === "string" ? [hint.slice(0, MAX_HINT)] : []));
 }
 
 function readRetention(check: SettingsChecks, value: unknown): FunctionRetention {

@@ -102,6 +102,7 @@ export function applyRow(state: RunState, row: LogRow, atMs: number): void {
       return;
     }
     case "STALLED":
+    case "COMMITS_LOST":
       return;
     case "RUN_COMPLETED":
       return end(state, "COMPLETED");
@@ -156,6 +157,7 @@ function applyCreated(state: RunState, row: LogRow, atMs: number): void {
   state.finishMs = meta.finishInMs ?? null;
   state.createdMs = atMs;
   state.deadlineAsked = meta.deadlineAsked === true;
+  state.spreads = meta.spreads === true;
 }
 
 /** Timers that it has then follow with rows of their own. */
@@ -202,7 +204,7 @@ function applyOpened(state: RunState, row: LogRow, atMs: number): void {
   const meta = readMeta<OpenMeta>(row.dataJson);
   const phase = row.kind === "STEP_PLANNED" ? "planned" : "waiting";
   const dueMs = phase === "planned" ? null : Math.max(atMs + (meta.delayMs ?? 0), meta.untilMs ?? 0);
-  state.open.set(row.key, openStepOf(meta, phase, dueMs, state.memo.size));
+  state.open.set(row.key, { ...openStepOf(meta, phase, dueMs, state.memo.size), sinceMs: atMs });
   if (meta.wait && !state.waits.includes(row.key)) state.waits = [...state.waits, row.key];
 }
 
@@ -276,7 +278,8 @@ function applyAttemptFailed(state: RunState, row: LogRow, atMs: number): void {
   state.attempts.set(row.key, Math.max(row.attempt + 1, state.attempts.get(row.key) ?? 0));
   state.losses.clear();
   const dueMs = planned ? null : atMs + delayMs;
-  if (state.jobs.delete(jobKey("fetch", row.key)) && before) state.open.set(row.key, { ...before, dueMs });
+  if (state.jobs.delete(jobKey("fetch", row.key)) && before)
+    state.open.set(row.key, { ...before, dueMs, sinceMs: atMs + delayMs });
   else state.open.set(row.key, retryingStep(step, before, planned ? "planned" : "retrying", dueMs));
 }
 

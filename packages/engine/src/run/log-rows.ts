@@ -73,6 +73,8 @@ export interface RunMeta {
   readonly deadlineAsked?: true;
   /** Of a batch: how long its first event's text is; the others follow. */
   readonly eventLength?: number;
+  /** Its steps are jobs of their own, as on the plain protocol: no pass goes on in place. */
+  readonly spreads?: true;
   /** The run whose events it was made with once more. */
   readonly rerunOf?: string;
   /** The run whose finished steps it keeps, and the step from which it goes on by itself, as people call it. */
@@ -116,6 +118,12 @@ export interface DispatchedMeta {
 }
 
 /** Of `STALLED`: the worker's main thread did not move while it had this run's work. Key: job id, iteration: epoch. */
+/** Of `COMMITS_LOST`: the database had forgotten so many writes of the run, and so many of them are there again. */
+export interface LossMeta {
+  readonly writes: number;
+  readonly restored: number;
+}
+
 export interface StallMeta {
   /** `blocked`: by code. `no-cpu`: the worker was given no processor; no code is to blame. Absent in rows of older gateways. */
   readonly cause?: "blocked" | "no-cpu";

@@ -29,6 +29,8 @@ export interface OpenStep {
   readonly call: string | null;
   /** It waits for an event that may have come before: which one. */
   readonly earlier: EarlierWait | null;
+  /** Of what waits: since when. */
+  readonly sinceMs?: number;
 }
 
 /** An event that came since the run was made ends the wait, too. */
@@ -144,6 +146,8 @@ export interface RunState {
   createdMs: number;
   /** Its deadline is its own, whatever the version says that begins it. */
   deadlineAsked: boolean;
+  /** Its steps are jobs of their own, which any worker takes. */
+  spreads: boolean;
 }
 
 export interface RunIdentity {
@@ -196,6 +200,7 @@ export function emptyRun(identity: RunIdentity): RunState {
     finishMs: null,
     createdMs: 0,
     deadlineAsked: false,
+    spreads: false,
   };
 }
 
