@@ -1,0 +1,49 @@
+/** `validateGraph`: everything that is wrong with a graph, before it is stored and again before it runs. Pure. */
+
+import { checkConfig } from "./config-checks.ts";
+import { checkInputSchema, checkTrigger } from "./entry-checks.ts";
+import { GRAPH_LIMITS } from "./limits.ts";
+import { checkNodes } from "./node-checks.ts";
+import type { NodeTypeInfo } from "./node-types.ts";
+import { type GraphProblem, Problems } from "./problems.ts";
+import { checkReads } from "./read-checks.ts";
+import { type ReadGraph, readGraph } from "./read-graph.ts";
+import { checkStructure } from "./structure-checks.ts";
+
+export interface ValidateOptions {
+  /**
+   * Types of the app, beside the built-in ones; "any" = every name is one, for who does not have the list. Default: none.
+   */
+  readonly nodeTypes?: readonly NodeTypeInfo[] | "any";
+}
+
+/**
+ * All problems of a graph, in the order of its nodes and edges; none = it can be stored and run. `graph` may be anything,
+ * as it came from outside. The work is linear in its size.
+ */
+export function validateGraph(graph: unknown, options: ValidateOptions = {}): GraphProblem[] {
+  const problems = new Problems();
+  const read = readGraph(graph, problems);
+  if (read === undefined) return problems.list();
+  const types = options.nodeTypes ?? [];
+  checkNodes(read, types, problems);
+  if (hasTooManyExpressions(read, problems)) return problems.list();
+  for (const node of read.nodes) checkConfig(node, problems);
+  const layout = checkStructure(read, types, problems);
+  checkReads(read, layout, problems);
+  checkInputSchema(read.input, problems);
+  checkTrigger(read.trigger, problems);
+  return problems.list();
+}
+
+/** Compiling them is what takes longest, so they are counted before. */
+function hasTooManyExpressions({ nodes }: ReadGraph, problems: Problems): boolean {
+  const counts = nodes.map(({ type, config }) =>
+    type === "condition" && Array.isArray(config.branches) ? config.branches.length : 0,
+  );
+  const count = counts.reduce((sum, each) => sum + each, 0);
+  if (count <= GRAPH_LIMITS.maxExpressions) return false;
+  const message = `The conditions of the graph have ${count} branches; the limit is ${GRAPH_LIMITS.maxExpressions}.`;
+  problems.add({ code: "TOO_LARGE", message, fix: "Move a part of it into a graph of its own (`subgraph`)." });
+  return true;
+}

@@ -1,0 +1,58 @@
+/** Measures untrusted JSON in one pass that stops at the limits: depth, size, and what is no JSON at all. */
+
+export interface JsonLimits {
+  readonly maxChars: number;
+  readonly maxDepth: number;
+}
+
+export type JsonSize =
+  | { readonly ok: true; readonly chars: number }
+  | { readonly ok: false; readonly reason: "size" | "depth" | "type"; readonly what: string };
+
+/** About the length of the value's JSON text. Looks at own properties only, and no deeper than the limit. */
+export function measureJson(value: unknown, { maxChars, maxDepth }: JsonLimits): JsonSize {
+  const stack: { readonly value: unknown; readonly depth: number }[] = [{ value, depth: 0 }];
+  let chars = 0;
+  for (let next = stack.pop(); next !== undefined; next = stack.pop()) {
+    const { value: at, depth } = next;
+    if (depth > maxDepth) return { ok: false, reason: "depth", what: `more than ${maxDepth} levels` };
+    if (typeof at === "object" && at !== null) {
+      if (!isPlain(at)) return { ok: false, reason: "type", what: "an object that is no plain data" };
+      chars += 2;
+      for (const key of Object.keys(at)) {
+        if (!Array.isArray(at)) chars += key.length + 3;
+        chars += 1;
+        stack.push({ value: Reflect.get(at, key), depth: depth + 1 });
+        if (chars > maxChars) break;
+      }
+    } else {
+      const size = scalarChars(at);
+      if (size === undefined) return { ok: false, reason: "type", what: `a value of type ${typeof at}` };
+      chars += size;
+    }
+    if (chars > maxChars) return { ok: false, reason: "size", what: `more than ${maxChars} characters` };
+  }
+  return { ok: true, chars };
+}
+
+function isPlain(value: object): boolean {
+  if (Array.isArray(value)) return true;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === null || prototype === Object.prototype || Object.getPrototypeOf(prototype) === null;
+}
+
+function scalarChars(value: unknown): number | undefined {
+  if (typeof value === "string") return value.length + 2;
+  if (typeof value === "number") return Number.isFinite(value) ? String(value).length : undefined;
+  if (typeof value === "boolean" || value === null) return 4;
+  // A property without a value is not written.
+  return value === undefined ? 0 : undefined;
+}
+
+/** An own property; what a prototype has is not there. */
+export function own(value: unknown, key: string): unknown {
+  return typeof value === "object" && value !== null && Object.hasOwn(value, key) ? Reflect.get(value, key) : undefined;
+}
+
+export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);

@@ -1,0 +1,280 @@
+/** How each node type that is a step runs: its config with templates filled in, as a call of one of the step tools. */
+import { HoldfastError, messageOf, parseDurationMs, unreachable } from "@holdfast/core";
+import type { LoggerLike, StepIdWithOptions, StepTools } from "holdfast";
+import type { Compensation } from "../definition/graph.ts";
+import { type BuiltInName, builtIn, type ConfigField, isBuiltIn } from "../definition/node-types.ts";
+import { outcomeOf } from "../interpret/outcome.ts";
+import type { NodeCall } from "../interpret/run-types.ts";
+import { own } from "../json/json-size.ts";
+import { fillTemplates, type Lookup } from "../templates/fill-template.ts";
+import { chosenBranch } from "./condition.ts";
+import { eventExpression } from "./event-expression.ts";
+import { type HttpOutput, httpRequest, outputOf } from "./http.ts";
+import type { NodeType } from "./node-type.ts";
+
+/** Code of a `javascript` node, as the sandbox takes it. */
+export interface CodeJob {
+  readonly code: string;
+  readonly ctx: Readonly<Record<string, unknown>>;
+  readonly timeoutMs: number;
+  readonly memoryMb: number;
+}
+
+export interface CodeResult {
+  readonly output: unknown;
+  /** What the code wrote with `console`. */
+  readonly lines: readonly { readonly level: "debug" | "info" | "warn" | "error"; readonly text: string }[];
+}
+
+/** Runs code: a function that is marked for the pool of threads, or one that runs here. */
+export type RunCode = (job: CodeJob) => Promise<CodeResult>;
+/** What runs code that may take so many milliseconds. */
+export type RunCodeFor = (timeoutMs: number) => RunCode;
+
+export interface Sandbox {
+  /** As the body of a step. */
+  readonly ofStep: RunCodeFor;
+  /** Where there is no step: when a node is undone. */
+  readonly alone: RunCode;
+}
+
+export interface NodeDeps {
+  readonly step: StepTools;
+  readonly runId: string;
+  readonly logger: LoggerLike;
+  readonly types: ReadonlyMap<string, NodeType>;
+  readonly signalOfStep: () => AbortSignal;
+  readonly sandbox: Sandbox;
+}
+
+type StepNode = Exclude<BuiltInName, "start" | "end" | "loop" | "subgraph">;
+
+/** Runs a node as a step, and gives what `outcomeOf` takes. */
+export function callStep(call: NodeCall, deps: NodeDeps): Promise<unknown> {
+  return isBuiltIn(call.node.type) ? builtInStep(call, deps) : customStep(call, deps);
+}
+
+async function builtInStep(call: NodeCall, deps: NodeDeps): Promise<unknown> {
+  const { node } = call;
+  const type = node.type as StepNode;
+  const { step } = deps;
+  const config = node.config ?? {};
+  const id = { id: call.key, ...(node.title === undefined ? {} : { name: node.title }) };
+  const fill = (value: unknown): unknown => fillTemplates(value, call.lookup);
+  switch (type) {
+    case "condition":
+      return step.run(id, () => ({ branch: chosenBranch(node, call.ctx()) }));
+    case "delay":
+      return step.sleep(id, durationOf(call, type, "duration", fill(config.duration)));
+    case "until":
+      return step.sleepUntil(id, instantOf(call, fill(config.time)));
+    case "waitForEvent": {
+      const condition = eventExpression(node.id, config.if, fill(config.match ?? {}));
+      return step.waitForEvent(id, {
+        event: textOf(call, "event", fill(config.event)),
+        timeout: durationOf(call, type, "timeout", fill(config.timeout)),
+        ...(condition === undefined ? {} : { if: condition }),
+      });
+    }
+    case "approval": {
+      const signal = config.signal === undefined ? approvalSignal(deps.runId, call.key) : fill(config.signal);
+      const timeout = durationOf(call, type, "timeout", fill(config.timeout));
+      const sent = await step.waitForSignal(id, { signal: textOf(call, "signal", signal), timeout });
+      return sent === null ? null : (sent.data ?? {});
+    }
+    case "function": {
+      const { timeout } = config;
+      const output = await step.invoke(id, {
+        function: { slug: textOf(call, "function", fill(config.function)) },
+        data: dataOf(call, fill(config.input ?? {})),
+        ...(timeout === undefined ? {} : { timeout: durationOf(call, type, "timeout", fill(timeout)) }),
+      });
+      return undoable(call, deps, output);
+    }
+    case "http":
+      return undoable(call, deps, await httpStep(call, deps, fill(config)));
+    case "javascript":
+      return codeStep(call, deps, fill(config.timeout ?? "30s"));
+    default:
+      return unreachable(type);
+  }
+}
+
+/** Name of the signal that an approval waits for. */
+export const approvalSignal = (runId: string, key: string): string => `graph:${runId}:${key}`;
+
+function textOf({ node }: NodeCall, field: string, value: unknown): string {
+  const kind = kindOf(node.type, field);
+  const max = kind?.kind === "text" ? kind.maxChars : Number.POSITIVE_INFINITY;
+  if (typeof value === "string" && value !== "" && value.length <= max && !value.includes("\0")) return value;
+  const limit = Number.isFinite(max) ? ` of 1 to ${max} characters` : "";
+  throw new HoldfastError("GRAPH_CONFIG_INVALID", `\`${field}\` of node "${node.id}" did not come to a text${limit}.`);
+}
+
+/** What the table of node types says of a field: what comes from a template has the same limits. */
+const kindOf = (type: string, field: string): ConfigField["type"] | undefined => builtIn(type)?.config[field]?.type;
+
+function durationOf({ node }: NodeCall, type: string, field: string, value: unknown): number {
+  const kind = kindOf(type, field);
+  const range = kind?.kind === "duration" && kind.maxMs !== undefined ? { minMs: 1, maxMs: kind.maxMs } : {};
+  try {
+    return parseDurationMs(value as string | number, `\`${field}\` of node "${node.id}"`, range);
+  } catch (cause) {
+    const message = `\`${field}\` of node "${node.id}" did not come to a duration that it may have: ${messageOf(cause)}`;
+    throw new HoldfastError("GRAPH_CONFIG_INVALID", message, { cause });
+  }
+}
+
+function instantOf({ node }: NodeCall, value: unknown): Date {
+  const date = new Date(typeof value === "number" || typeof value === "string" ? value : Number.NaN);
+  if (!Number.isNaN(date.getTime())) return date;
+  const message = `\`time\` of node "${node.id}" did not come to a time: ISO 8601 text, or milliseconds since 1970.`;
+  throw new HoldfastError("GRAPH_CONFIG_INVALID", message);
+}
+
+function dataOf({ node }: NodeCall, value: unknown): Record<string, unknown> {
+  if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
+  const message = `\`input\` of node "${node.id}" did not come to an object, which the data of an event is.`;
+  throw new HoldfastError("GRAPH_CONFIG_INVALID", message);
+}
+
+async function httpStep(call: NodeCall, { step }: NodeDeps, config: unknown): Promise<HttpOutput> {
+  const { url, init } = httpRequest(call.node.id, config);
+  return outputOf(await step.fetch(call.key, url, init));
+}
+
+/** Graphs have many of these, and most end at once: nothing here waits that need not. */
+function customStep(call: NodeCall, deps: NodeDeps): Promise<unknown> {
+  const { node, key } = call;
+  try {
+    const config = fillTemplates(node.config ?? {}, call.lookup);
+    return deps.step.run(runOptions(call, deps), () => execute(node.type, config, { call, deps, ctx: call.ctx, key }));
+  } catch (error) {
+    return Promise.reject(error);
+  }
+}
+
+interface Execution {
+  readonly call: NodeCall;
+  readonly deps: NodeDeps;
+  readonly ctx: () => Readonly<Record<string, unknown>>;
+  readonly key: string;
+}
+
+/** Gives a promise only where the node's type does. */
+function execute(type: string, config: unknown, { call, deps, ctx, key }: Execution): unknown {
+  const found = deps.types.get(type);
+  if (found === undefined) {
+    const message = `This app has no node type "${type}", which node "${call.node.id}" names.`;
+    throw new HoldfastError("GRAPH_INVALID", message);
+  }
+  const { logger, runId } = deps;
+  let seen: Readonly<Record<string, unknown>> | undefined;
+  // What most types never look at is made when one does.
+  const context = {
+    get ctx() {
+      seen ??= ctx();
+      return seen;
+    },
+    get signal() {
+      return deps.signalOfStep();
+    },
+    logger,
+    nodeId: key,
+    runId,
+  };
+  const given = found.execute(config, context);
+  return isPromise(given) ? given.then((value) => value ?? null) : (given ?? null);
+}
+
+const isPromise = (value: unknown): value is PromiseLike<unknown> =>
+  typeof value === "object" && value !== null && "then" in value && typeof value.then === "function";
+
+/** Only bodies of steps have retries of their own, and are undone when the run fails. */
+function runOptions(call: NodeCall, deps: NodeDeps): StepIdWithOptions {
+  const { node, key } = call;
+  return {
+    id: key,
+    ...(node.title === undefined ? {} : { name: node.title }),
+    ...(node.retries === undefined ? {} : { retries: node.retries }),
+    ...undoOf(call, deps),
+  };
+}
+
+function undoOf(call: NodeCall, deps: NodeDeps): Pick<StepIdWithOptions, "compensate"> {
+  const { compensate } = call.node;
+  if (compensate === undefined) return {};
+  const seen = (recorded: unknown, error: Error) => ({
+    output: givenBy(call.node, recorded),
+    error: { message: error.message },
+  });
+  return { compensate: (recorded, error) => undo(call, deps, compensate, seen(recorded, error)) };
+}
+
+/** What the node gave, as nodes behind it see it: beside it is on record which way it took, or what its code wrote. */
+function givenBy(node: NodeCall["node"], recorded: unknown): unknown {
+  const given = node.type === "javascript" ? (own(recorded, "output") ?? null) : recorded;
+  const outcome = outcomeOf(node, given);
+  return outcome.ok ? outcome.output : given;
+}
+
+async function undo(
+  call: NodeCall,
+  deps: NodeDeps,
+  { type, config = {} }: Compensation,
+  seen: { readonly output: unknown; readonly error: unknown },
+): Promise<unknown> {
+  const lookup: Lookup = (name) => (name === "output" || name === "error" ? seen[name] : call.lookup(name));
+  const ctx = { ...call.ctx(), ...seen };
+  const filled = type === "javascript" ? config : fillTemplates(config, lookup);
+  if (type !== "javascript") return execute(type, filled, { call, deps, ctx: () => ctx, key: call.key });
+  const timeout = fillTemplates(config.timeout ?? "30s", lookup);
+  const job = codeJob(call, { ...config }, ctx, timeout);
+  return logged(deps, await deps.sandbox.alone(job));
+}
+
+/** A further step, after one that cannot carry what undoes it. */
+async function undoable<T>(call: NodeCall, deps: NodeDeps, output: T): Promise<T> {
+  if (call.node.compensate === undefined) return output;
+  const { compensate } = call.node;
+  const seen = (error: Error) => ({ output, error: { message: error.message } });
+  await deps.step.run(
+    { id: `${call.key}~undo`, compensate: (_, error) => undo(call, deps, compensate, seen(error)) },
+    () => null,
+  );
+  return output;
+}
+
+async function codeStep(call: NodeCall, deps: NodeDeps, timeout: unknown): Promise<unknown> {
+  const job = codeJob(call, call.node.config ?? {}, call.ctx(), timeout);
+  try {
+    return logged(
+      deps,
+      (await deps.step.run(runOptions(call, deps), deps.sandbox.ofStep(job.timeoutMs), job)) as CodeResult,
+    );
+  } catch (cause) {
+    if (own(cause, "code") !== "ISOLATE_BUDGET") throw cause;
+    const message = `The code of node "${call.node.id}" was ended with its thread, since it took longer than ${job.timeoutMs} ms.`;
+    throw new HoldfastError("GRAPH_CODE_BUDGET", message, { cause });
+  }
+}
+
+function codeJob(
+  call: NodeCall,
+  config: Readonly<Record<string, unknown>>,
+  ctx: Readonly<Record<string, unknown>>,
+  timeout: unknown,
+): CodeJob {
+  const { code, memoryMb = 64 } = config;
+  return {
+    code: textOf(call, "code", code),
+    ctx,
+    timeoutMs: durationOf(call, "javascript", "timeout", timeout),
+    memoryMb: Number(memoryMb),
+  };
+}
+
+function logged({ logger }: NodeDeps, { output, lines }: CodeResult): unknown {
+  for (const { level, text } of lines) logger[level](text);
+  return output;
+}

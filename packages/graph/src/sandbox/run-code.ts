@@ -1,0 +1,160 @@
+/**
+ * Runs code of users in QuickJS, which is WebAssembly: code in it reaches nothing but what is put into it, which is
+ * `ctx`, as JSON, and `console`. Each call has an instance of its own, with limits of time and memory.
+ */
+import { HoldfastError, messageOf } from "@holdfast/core";
+import type { QuickJSContext, QuickJSRuntime, QuickJSWASMModule } from "quickjs-emscripten-core";
+import type { CodeJob, CodeResult } from "../nodes/call-steps.ts";
+import { PRELUDE } from "./prelude.ts";
+
+/** Characters of JSON that the result may have. */
+export const MAX_RESULT_CHARS = 4 * 1024 * 1024;
+const MAX_LINES = 1_000;
+const MAX_LINE_CHARS = 10_000;
+/** Of the code's own stack; deeper recursion is an error in the code. */
+const MAX_STACK_BYTES = 256 * 1024;
+const JOBS_A_TURN = 100;
+
+let loading: Promise<QuickJSWASMModule> | undefined;
+
+/** Loaded when it is first used, and again after it has trapped. */
+async function load(): Promise<QuickJSWASMModule> {
+  const { newQuickJSWASMModuleFromVariant } = await import("quickjs-emscripten-core");
+  return newQuickJSWASMModuleFromVariant(import("@jitl/quickjs-wasmfile-release-sync"));
+}
+
+async function loaded(): Promise<QuickJSWASMModule> {
+  loading ??= load();
+  try {
+    return await loading;
+  } catch (cause) {
+    loading = undefined;
+    const fix =
+      "In a bundle, leave @jitl/quickjs-wasmfile-release-sync out of it, or copy its emscripten-module.wasm beside it.";
+    const message = `The sandbox cannot be loaded: ${messageOf(cause)} ${fix}`;
+    throw new HoldfastError("GRAPH_CODE_FAILED", message, { cause });
+  }
+}
+
+/**
+ * What the code returns, as JSON.
+ * @throws HoldfastError `GRAPH_CODE_FAILED`, `GRAPH_CODE_BUDGET`
+ */
+export async function runCode(job: CodeJob): Promise<CodeResult> {
+  const module = await loaded();
+  try {
+    return runIn(module, job);
+  } catch (error) {
+    if (HoldfastError.is(error)) throw error;
+    // The instance is in an unknown state.
+    loading = undefined;
+    throw budget(job, `it broke the sandbox (${messageOf(error)})`);
+  }
+}
+
+function runIn(module: QuickJSWASMModule, job: CodeJob): CodeResult {
+  const runtime = module.newRuntime();
+  runtime.setMemoryLimit(job.memoryMb * 1024 * 1024);
+  runtime.setMaxStackSize(MAX_STACK_BYTES);
+  const deadline = new Deadline(job.timeoutMs);
+  runtime.setInterruptHandler(() => deadline.isOver);
+  const vm = runtime.newContext();
+  const lines: CodeResult["lines"][number][] = [];
+  try {
+    const text = evaluate(vm, runtime, { job, deadline, lines });
+    vm.dispose();
+    runtime.dispose();
+    return { output: JSON.parse(text) as unknown, lines };
+  } catch (error) {
+    // What was not released cannot be: the instance goes as a whole.
+    loading = undefined;
+    throw error;
+  }
+}
+
+class Deadline {
+  readonly #atMs: number;
+
+  constructor(timeoutMs: number) {
+    this.#atMs = performance.now() + timeoutMs;
+  }
+
+  get isOver(): boolean {
+    return performance.now() >= this.#atMs;
+  }
+}
+
+interface Evaluation {
+  readonly job: CodeJob;
+  readonly deadline: Deadline;
+  readonly lines: CodeResult["lines"][number][];
+}
+
+/** @returns the JSON of the result */
+function evaluate(vm: QuickJSContext, runtime: QuickJSRuntime, { job, deadline, lines }: Evaluation): string {
+  const write = vm.newFunction("write", (level, text) => {
+    if (lines.length >= MAX_LINES) return;
+    lines.push({ level: levelOf(vm.getString(level)), text: vm.getString(text).slice(0, MAX_LINE_CHARS) });
+  });
+  const ctx = vm.newString(JSON.stringify(job.ctx));
+  const code = vm.newString(job.code);
+  const prelude = vm.evalCode(PRELUDE, "prelude.js");
+  if (prelude.error) throw failure(vm, prelude.error, { job, deadline, lines });
+  const timeout = vm.newNumber(job.timeoutMs);
+  const state = vm.callFunction(prelude.value, vm.undefined, code, ctx, write, timeout);
+  for (const handle of [write, ctx, code, timeout, prelude.value]) handle.dispose();
+  if (state.error) throw failure(vm, state.error, { job, deadline, lines });
+  for (;;) {
+    const done = runtime.executePendingJobs(JOBS_A_TURN);
+    if (done.error) throw failure(vm, done.error as never, { job, deadline, lines });
+    const count = done.value;
+    done.dispose();
+    if (deadline.isOver) throw budget(job, `it took longer than ${job.timeoutMs} ms`);
+    if (count === 0) break;
+  }
+  const [kind, text] = ["kind", "text"].map((name) => vm.getProp(state.value, name).consume((each) => vm.dump(each)));
+  state.value.dispose();
+  return readState(job, String(kind), text);
+}
+
+function readState(job: CodeJob, kind: string, text: unknown): string {
+  const message = String(text);
+  switch (kind) {
+    case "done":
+      if (message.length <= MAX_RESULT_CHARS) return message;
+      throw failed(`its result has ${message.length} characters of JSON; the limit is ${MAX_RESULT_CHARS}`);
+    case "failed":
+      if (isOutOfMemory(message)) throw budget(job, `it needs more than ${job.memoryMb} MB of memory`);
+      throw failed(message);
+    default:
+      throw budget(job, "it waits for something that never comes; there are no timers and no network");
+  }
+}
+
+function failure(
+  vm: QuickJSContext,
+  error: never | Parameters<QuickJSContext["dump"]>[0],
+  { job, deadline }: Evaluation,
+): HoldfastError {
+  const said: unknown = vm.dump(error);
+  if (deadline.isOver) return budget(job, `it took longer than ${job.timeoutMs} ms`);
+  const message =
+    typeof said === "object" && said !== null
+      ? `${Reflect.get(said, "name")}: ${Reflect.get(said, "message")}`
+      : String(said);
+  return isOutOfMemory(message) ? budget(job, `it needs more than ${job.memoryMb} MB of memory`) : failed(message);
+}
+
+const isOutOfMemory = (message: string): boolean => message.startsWith("InternalError: out of memory");
+
+const levelOf = (text: string): "debug" | "info" | "warn" | "error" =>
+  text === "debug" || text === "warn" || text === "error" ? text : "info";
+
+function failed(message: string): HoldfastError {
+  return new HoldfastError("GRAPH_CODE_FAILED", `The code failed: ${message.slice(0, 2_000)}`);
+}
+
+function budget({ timeoutMs, memoryMb }: CodeJob, why: string): HoldfastError {
+  const limits = `limits: ${timeoutMs} ms, ${memoryMb} MB`;
+  return new HoldfastError("GRAPH_CODE_BUDGET", `The code was ended, since ${why} (${limits}).`);
+}
