@@ -36,9 +36,12 @@ function inlineThreadScript(addNotices: Notices): Plugin {
 const CONTENTS = {
   index: /^src\/index\.ts$/,
   client:
-    /^src\/(client|options|runtime|version|app\/[^/]+|events\/[^/]+|runs\/[^/]+|steps\/(revive-error|points-in-time|references|wire-duration))\.ts$|^\.\.\/(core|protocol\/src\/(execution|index|limits)\.ts)|(^|\/)node_modules\/ms\//,
+    /^src\/(client|options|runtime|version|app\/[^/]+|events\/[^/]+|runs\/[^/]+|telemetry\/tracing|steps\/(revive-error|points-in-time|references|wire-duration))\.ts$|^\.\.\/(core|protocol\/src\/(index|json-text|limits)\.ts)|(^|\/)node_modules\/ms\//,
   connect: /^src\/connect\.ts$/,
+  opentelemetry: /^src\/(opentelemetry|telemetry\/tracing)\.ts$/,
   isolate: /^src\/(isolate|runtime|steps\/(isolated|step-signal))\.ts$|^\.\.\/core|(^|\/)node_modules\/ms\//,
+  operate:
+    /^src\/(operate|version|operate\/[^/]+|events\/send-http|runs\/function-name|steps\/(points-in-time|wire-duration))\.ts$|^\.\.\/(core|protocol\/src\/(index|json-text|limits)\.ts)|(^|\/)node_modules\/ms\//,
   testing:
     /^src\/(testing|function-test\/[^/]+)\.ts$|^\.\.\/(core|engine|protocol|store)\/|(^|\/)node_modules\/(ms|ulid)\//,
   sdk: /^(?!\.\.\/(engine|store)\/|src\/function-test\/)/,
@@ -92,6 +95,8 @@ export default defineConfig({
     client: "src/client.ts",
     connect: "src/connect.ts",
     isolate: "src/isolate.ts",
+    operate: "src/operate.ts",
+    opentelemetry: "src/opentelemetry.ts",
     testing: "src/testing.ts",
     sdk: "src/sdk.ts",
   },
@@ -102,6 +107,8 @@ export default defineConfig({
       client: "src/client.ts",
       connect: "src/connect.ts",
       isolate: "src/isolate.ts",
+      operate: "src/operate.ts",
+      opentelemetry: "src/opentelemetry.ts",
       testing: "src/testing.ts",
     },
   },

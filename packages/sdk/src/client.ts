@@ -6,6 +6,7 @@
 export { type ErrorCode, HoldfastError, type LoggerLike } from "@holdfast/core";
 export { HoldfastClient } from "./app/client.ts";
 export type { ClientOptions } from "./app/client-options.ts";
+export type { GatewayAnswer, GatewayRequest } from "./events/call-api.ts";
 export {
   type EventOfType,
   type EventType,
@@ -18,6 +19,7 @@ export {
 } from "./events/event-types.ts";
 export type { FollowFilter, FollowOptions } from "./events/follow-runs.ts";
 export type {
+  RunContinued,
   RunEvent,
   RunFact,
   RunFactError,
@@ -26,7 +28,7 @@ export type {
   RunSnapshot,
   RunsReset,
 } from "./events/run-events.ts";
-export type { Run, RunFilter, RunPage, RunStatus, RunWaiting } from "./events/runs.ts";
+export type { Run, RunFilter, RunPage, RunStatus, RunWaiting, WaitingReason } from "./events/runs.ts";
 export type { SentEvents } from "./events/send-events.ts";
 export type { OutgoingSignal, SentSignal } from "./events/send-signal.ts";
 export type { InvocationArgs, InvocationOptions } from "./runs/invoke-run.ts";

@@ -8,6 +8,7 @@ import { createMainCpu } from "./connection/thread/main-cpu.ts";
 import { captureMainStack } from "./connection/thread/main-stack.ts";
 import { postByNodeHttp } from "./connection/thread/node-http.ts";
 import { listenToSignals } from "./connection/thread/process-signals.ts";
+import { readProcessState } from "./connection/thread/process-state.ts";
 import { runThread } from "./connection/thread/run-thread.ts";
 import { createSourceMaps } from "./connection/thread/source-maps.ts";
 
@@ -15,6 +16,7 @@ if (parentPort === null) {
   throw new Error("connect-thread is Holdfast's connection thread; connect() starts it. Do not run it directly.");
 }
 
+const { bun, deno } = process.versions;
 const inspectorSessions = createInspectorSessions();
 runThread(parentPort, {
   clock: systemClock,
@@ -30,6 +32,8 @@ runThread(parentPort, {
     mainCpu: (task) => createMainCpu(task, systemClock),
   },
   listenToSignals,
+  // Apps on Bun and Deno sometimes do not end, for a reason that is not known: until it is, threads do less there.
+  readProcess: bun === undefined && deno === undefined ? readProcessState : null,
   drainPort: (port) => {
     const posted: unknown[] = [];
     for (let one = receiveMessageOnPort(port); one !== undefined; one = receiveMessageOnPort(port))

@@ -14,6 +14,7 @@ export type {
   StepEndMessage,
   StepStartMessage,
 } from "./diagnostics/channels.ts";
+export type { GatewayAnswer, GatewayRequest } from "./events/call-api.ts";
 export type {
   EventOfType,
   EventType,
@@ -25,6 +26,7 @@ export type {
 } from "./events/event-types.ts";
 export type { FollowFilter, FollowOptions } from "./events/follow-runs.ts";
 export type {
+  RunContinued,
   RunEvent,
   RunFact,
   RunFactError,
@@ -33,7 +35,7 @@ export type {
   RunSnapshot,
   RunsReset,
 } from "./events/run-events.ts";
-export type { Run, RunFilter, RunPage, RunStatus, RunWaiting } from "./events/runs.ts";
+export type { Run, RunFilter, RunPage, RunStatus, RunWaiting, WaitingReason } from "./events/runs.ts";
 export type { SentEvents } from "./events/send-events.ts";
 export type { OutgoingSignal, SentSignal } from "./events/send-signal.ts";
 export type { CronEvent, CronTrigger, EventTrigger, FailureEvent, TriggerInput } from "./events/triggers.ts";

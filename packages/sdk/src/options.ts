@@ -65,20 +65,25 @@ export function checkKnown(what: string, options: object, known: readonly string
 }
 
 /**
- * One option, written once: which variables stand for it, what is taken, what it is when nothing is given, and what the
- * docs say. What is known, what is read and the tables of the README come from the rows of a table of these.
+ * One option, written once: which variables stand for it, what is taken, what it is when nothing is given. What is known,
+ * what is read and the tables of the README come from the rows of a table of these.
  */
 export interface OptionRow<T = unknown> {
   readonly variables?: readonly string[];
   readonly parse: OptionParser<T>;
   /** As a user would write it; absent: undefined. */
   readonly default?: unknown;
+}
+
+export interface DocumentedRow extends OptionRow {
   /** For the README: what it is for, and its default where the value does not say it. */
   readonly doc: string;
 }
 
 /** A row for each option of a type; none more, none less. */
-export type OptionTable<Options> = { readonly [Name in keyof Required<Options>]: OptionRow };
+export type OptionTable<Options, Row extends OptionRow = DocumentedRow> = {
+  readonly [Name in keyof Required<Options>]: Row;
+};
 
 type ResolvedRow<Row> = Row extends { readonly parse: OptionParser<infer T> }
   ? Row extends { readonly default: unknown }

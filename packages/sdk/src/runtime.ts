@@ -8,6 +8,7 @@ interface NodeModules {
   readonly "node:async_hooks": typeof import("node:async_hooks");
   readonly "node:crypto": typeof import("node:crypto");
   readonly "node:diagnostics_channel": typeof import("node:diagnostics_channel");
+  readonly "node:events": typeof import("node:events");
   readonly "node:fs": typeof import("node:fs");
   readonly "node:os": typeof import("node:os");
   readonly "node:v8": typeof import("node:v8");

@@ -5,8 +5,10 @@
 
 export { HoldfastError } from "@holdfast/core";
 export { Holdfast } from "./app/holdfast.ts";
+export { openThreadedHandlers } from "./connection/in-memory/threaded-handlers.ts";
 export { connect } from "./connection/main/connect.ts";
 export { createIsolation } from "./connection/main/create-isolation.ts";
+export { mockOf } from "./connection/pool-thread/test-messages.ts";
 export { eventType, staticSchema } from "./events/event-types.ts";
 export { cron } from "./events/triggers.ts";
 export { currentExecution } from "./execution/current.ts";

@@ -63,7 +63,7 @@ export async function bundleThreadScript(entry = sourceOf(SCRIPT_ENTRIES.connect
       "process.env.WS_NO_BUFFER_UTIL": '""',
       "process.env.WS_NO_UTF_8_VALIDATE": '"1"',
     },
-    alias: { bufferutil: fileURLToPath(new URL("./connection/thread/word-mask.ts", import.meta.url)) },
+    alias: { bufferutil: fileURLToPath(new URL("../../protocol/src/word-mask.ts", import.meta.url)) },
   });
   const output = result.outputFiles[0];
   if (output === undefined) throw new Error(`Bundling ${entry} produced no output.`);

@@ -1,6 +1,6 @@
 /**
  * Every option of `new Holdfast()`, a row each: `resolve-client-options.ts` reads them, the README's table is made
- * from them.
+ * from them and from `client-option-docs.ts`.
  */
 import { HoldfastError, readEnvironmentName } from "@holdfast/core";
 import { isStandardSchema, type SchemaMap } from "../events/event-types.ts";
@@ -15,6 +15,7 @@ import {
   capitalised,
   invalidOption,
   type OptionParser,
+  type OptionRow,
   type OptionTable,
 } from "../options.ts";
 import type { ClientOptions } from "./client-options.ts";
@@ -62,49 +63,41 @@ const asFunction: OptionParser<unknown> = (value, source) => {
 
 /** Every option of `new Holdfast()`, in the order of the README. */
 export const CLIENT_OPTIONS = {
-  id: { parse: asAppId, doc: "the app's id; required" },
+  id: { parse: asAppId },
   appVersion: {
     variables: ["_APP_VERSION"],
     parse: asName(MAX_VERSION_LENGTH),
-    doc: "version of this deployment; handlers of the runs that it starts get it as `version`",
   },
   isDev: {
     variables: ["_DEV"],
     parse: asBoolean,
-    doc: "a gateway on this machine, keys optional; the variable may also hold the gateway's address",
   },
   baseUrl: {
     variables: ["_BASE_URL", "_API_BASE_URL", "_EVENT_API_BASE_URL"],
     parse: asUrl(),
-    doc: "where the gateway is; in development `http://localhost:8288`",
   },
   signingKey: {
     variables: ["_SIGNING_KEY"],
     parse: asSecretText,
-    doc: "for connecting: at least 32 hex digits (`openssl rand -hex 32`), with or without a prefix; only its hash is kept; required outside development",
   },
   signingKeyFallback: {
     variables: ["_SIGNING_KEY_FALLBACK"],
     parse: asSecretText,
-    doc: "used when the gateway rejects `signingKey`",
   },
   eventKey: {
     variables: ["_EVENT_KEY"],
     parse: asSecretText,
-    doc: "for sending events; required outside development",
   },
   env: {
     variables: ["_ENV", ...BRANCH_VARIABLES],
     parse: asEnvironmentName,
-    doc: "environment of the app, its events and its runs, such as `preview`, isolated from all others; default `default`",
   },
-  logger: { parse: asLogger, doc: "console-shaped or pino-shaped; default the console" },
+  logger: { parse: asLogger },
   logLevel: {
     variables: ["_LOG_LEVEL"],
     parse: asLogLevel,
     default: "info",
-    doc: "from which level on Holdfast itself logs: `debug`, `info`, `warn`, `error`, `off`; not what handlers log",
   },
-  schemas: { parse: asSchemas, doc: "Standard Schemas of event data, by event name" },
-  fetch: { parse: asFunction, doc: "used to send events; default the global `fetch`" },
-} as const satisfies OptionTable<ClientOptions>;
+  schemas: { parse: asSchemas },
+  fetch: { parse: asFunction },
+} as const satisfies OptionTable<ClientOptions, OptionRow>;

@@ -4,40 +4,70 @@ import type { FetchLike } from "../events/send-http.ts";
 
 /** Options of `new Holdfast(...)`. Those with a variable fall back to it: `HOLDFAST_X` first, then `INNGEST_X`. */
 export interface ClientOptions<Schemas extends SchemaMap = SchemaMap> {
-  /** The app's id; the first part of the ids of its functions. */
+  /**
+   * The app's id; the first part of the ids of its functions.
+   * @example id: "shop"
+   */
   readonly id: string;
-  /** The app's version. A run stays on the version that started it. `HOLDFAST_APP_VERSION`. */
+  /**
+   * The app's version. A run stays on the version that started it. `HOLDFAST_APP_VERSION`.
+   * @example appVersion: process.env.GIT_COMMIT ?? "dev"
+   */
   readonly appVersion?: string;
   /**
-   * Development mode: a gateway on this machine (http://localhost:8288), keys optional. `HOLDFAST_DEV` also takes the
-   * address of the gateway. Default false.
+   * Development mode: a gateway on this machine (http://localhost:8288), keys optional. `HOLDFAST_DEV` also takes
+   * the address of the gateway. Default false.
+   * @example isDev: process.env.NODE_ENV !== "production"
    */
   readonly isDev?: boolean;
-  /** Where the gateway is, for its API and for events. `HOLDFAST_BASE_URL`, `..._API_BASE_URL`, `..._EVENT_API_BASE_URL`. */
+  /**
+   * Where the gateway is, for its API and for events. `HOLDFAST_BASE_URL`, `..._API_BASE_URL`,
+   * `..._EVENT_API_BASE_URL`.
+   * @example baseUrl: "https://holdfast.internal"
+   */
   readonly baseUrl?: string;
-  /** Key for sending events. `HOLDFAST_EVENT_KEY`. */
+  /**
+   * Key for sending events. `HOLDFAST_EVENT_KEY`.
+   * @example eventKey: secrets.eventKey
+   */
   readonly eventKey?: string;
   /**
-   * Key with which this app connects: hex digits, at least 32 (`openssl rand -hex 32`), with or without a prefix such as
-   * `signkey-prod-`. Only its hash is kept. `HOLDFAST_SIGNING_KEY`.
+   * Key with which this app connects: hex digits, at least 32 (`openssl rand -hex 32`), with or without a prefix
+   * such as `signkey-prod-`. Only its hash is kept. `HOLDFAST_SIGNING_KEY`.
+   * @example signingKey: secrets.signingKey
    */
   readonly signingKey?: string;
-  /** Tried when the gateway refuses `signingKey`. `HOLDFAST_SIGNING_KEY_FALLBACK`. */
+  /**
+   * Tried when the gateway refuses `signingKey`. `HOLDFAST_SIGNING_KEY_FALLBACK`.
+   * @example signingKeyFallback: secrets.lastSigningKey
+   */
   readonly signingKeyFallback?: string;
   /**
    * Name of the environment that the app's functions, events and runs belong to: they meet nothing of another one.
    * `HOLDFAST_ENV`, then the branch variables of common hosts. Default: the environment `default`.
+   * @example env: "preview-17"
    */
   readonly env?: string;
-  /** Console-shaped or pino-shaped. Default: the console. */
+  /**
+   * Console-shaped or pino-shaped. Default: the console.
+   * @example logger: pino()
+   */
   readonly logger?: LoggerLike;
   /**
-   * From which level on Holdfast itself logs: connections, attempts and runs that fail, a blocked main thread. It does
-   * not concern what handlers log. `off` = nothing. Default `info`. `HOLDFAST_LOG_LEVEL`.
+   * From which level on Holdfast itself logs: connections, attempts and runs that fail, a blocked main thread. It
+   * does not concern what handlers log. `off` = nothing. Default `info`. `HOLDFAST_LOG_LEVEL`.
+   * @example logLevel: "warn"
    */
   readonly logLevel?: LogLevelChoice;
-  /** Standard Schemas of the data of events, by event name: checked when events are sent and when a function gets them. */
+  /**
+   * Standard Schemas of the data of events, by event name: checked when events are sent and when a function gets
+   * them.
+   * @example schemas: { "shop/order.placed": staticSchema<{ card: string }>() }
+   */
   readonly schemas?: Schemas;
-  /** Used to send events. Default: the global `fetch`. */
+  /**
+   * Used to send events. Default: the global `fetch`.
+   * @example fetch: (url, init) => fetch(url, { ...init, keepalive: true })
+   */
   readonly fetch?: FetchLike;
 }

@@ -2,12 +2,11 @@
  * The half of an app that only talks to a gateway over HTTP: it sends events and signals and reads runs. `Holdfast` adds
  * functions and the connection; `holdfast/client` has this half alone, for processes that run no functions.
  */
-import { systemClock, systemRandom, systemTimers } from "@holdfast/core";
+import { callApi, type GatewayAnswer, type GatewayRequest } from "../events/call-api.ts";
 import type { CheckedOutgoings, NoSchemas, OutgoingEvent, SchemaMap } from "../events/event-types.ts";
-import { type FetchedRunState, fetchRunState } from "../events/run-state.ts";
 import { fetchRun, fetchRuns, type Run, type RunFilter, type RunPage } from "../events/runs.ts";
 import { eventList, type SentEvents, sendEvents } from "../events/send-events.ts";
-import type { FetchLike, SendPorts } from "../events/send-http.ts";
+import { type FetchLike, type SendPorts, sendPorts } from "../events/send-http.ts";
 import { type OutgoingSignal, type SentSignal, sendSignal } from "../events/send-signal.ts";
 import type { ResolvedClientOptions } from "../functions/app-client.ts";
 import type { Environment } from "../options.ts";
@@ -27,14 +26,15 @@ export class HoldfastClient<const Schemas extends SchemaMap = NoSchemas> {
   /** What the options and the environment came to. */
   readonly options: ResolvedClientOptions;
   readonly schemas: Schemas | undefined;
-  readonly #fetch: FetchLike | undefined;
+  /** The option. */
+  readonly fetch: FetchLike | undefined;
   #runs: Runs | undefined;
 
   /** @throws HoldfastError `OPTION_INVALID`, `OPTION_MISSING` */
   constructor(options: ClientOptions<Schemas>, env: Environment = globalThis.process?.env ?? {}) {
     this.options = resolveClientOptions(options, env);
     this.schemas = options.schemas;
-    this.#fetch = options.fetch;
+    this.fetch = options.fetch;
   }
 
   get id(): string {
@@ -46,7 +46,7 @@ export class HoldfastClient<const Schemas extends SchemaMap = NoSchemas> {
    * @throws HoldfastError `EVENT_INVALID`, `EVENT_SEND_FAILED`, `OPTION_MISSING`
    */
   async send<const Events extends OutgoingEvent | readonly OutgoingEvent[]>(
-    events: Events & CheckedOutgoings<Events, Schemas>,
+    events: CheckedOutgoings<Events, Schemas>,
   ): Promise<SentEvents> {
     return this.sendEvents(eventList(events));
   }
@@ -109,15 +109,15 @@ export class HoldfastClient<const Schemas extends SchemaMap = NoSchemas> {
   }
 
   /**
-   * What a request leaves out that is too large for one frame; for `connect`.
-   * @throws HoldfastError `RUN_STATE_UNAVAILABLE`
+   * Calls a path of the gateway's HTTP API (`v1/graphs`), with the keys of this app; for packages that build on this
+   * one. Tried again after network errors and answers 5xx and 429; any other answer is given as it is.
+   * @throws HoldfastError `GATEWAY_CALL_FAILED`
    */
-  fetchRunState(runId: string, signal: AbortSignal): Promise<FetchedRunState> {
-    return fetchRunState(this.options, runId, this.#ports(), signal);
+  call(path: string, request: GatewayRequest = {}): Promise<GatewayAnswer> {
+    return callApi(this.options, path, request, this.#ports());
   }
 
   #ports(): SendPorts {
-    const fetch = this.#fetch ?? ((url: string, init: RequestInit) => globalThis.fetch(url, init));
-    return { clock: systemClock, timers: systemTimers, random: systemRandom, fetch };
+    return sendPorts(this.fetch);
   }
 }

@@ -3,6 +3,8 @@ import { connect } from "../connection/main/connect.ts";
 import type { Connection } from "../connection/main/connection.ts";
 import type { ConnectOptions } from "../connection/shared/connect-options.ts";
 import type { NoSchemas, SchemaMap } from "../events/event-types.ts";
+import { type FetchedRunState, fetchRunState } from "../events/run-state.ts";
+import { sendPorts } from "../events/send-http.ts";
 import type { DataOfTriggers, EventOfTriggers, TriggerInput } from "../events/triggers.ts";
 import {
   defineFunction,
@@ -52,5 +54,13 @@ export class Holdfast<const Schemas extends SchemaMap = NoSchemas> extends Holdf
     // What untyped callers leave out is reported by the checks behind this.
     const { functions, ...rest } = (options ?? {}) as typeof options;
     return connect({ ...rest, apps: [{ client: this, functions }] });
+  }
+
+  /**
+   * What a request leaves out that is too large for one frame; for `connect`.
+   * @throws HoldfastError `RUN_STATE_UNAVAILABLE`
+   */
+  fetchRunState(runId: string, signal: AbortSignal): Promise<FetchedRunState> {
+    return fetchRunState(this.options, runId, sendPorts(this.fetch), signal);
   }
 }

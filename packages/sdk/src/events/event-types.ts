@@ -39,6 +39,13 @@ export type NoSchemas = Readonly<Record<never, StandardSchemaV1>>;
 type InputOf<Schema> = Schema extends StandardSchemaV1 ? StandardSchemaV1.InferInput<Schema> : UntypedData;
 type OutputOf<Schema> = Schema extends StandardSchemaV1 ? StandardSchemaV1.InferOutput<Schema> : UntypedData;
 
+declare const DECLARED: unique symbol;
+
+/** An event that `EventType.create` has made, of whatever name: for types alone. */
+export interface DeclaredEvent<Name extends string = string, Data = unknown> extends OutgoingEvent<Name, Data> {
+  readonly [DECLARED]?: never;
+}
+
 /** Data of an event without a declared schema: readable as plain JSON. */
 // biome-ignore lint/suspicious/noExplicitAny: handlers of undeclared events read fields without a cast on each of them
 export type UntypedData = Record<string, any>;
@@ -54,7 +61,7 @@ export interface EventType<Name extends string = string, Schema extends Standard
   create(
     data: InputOf<Schema>,
     options?: { readonly id?: string; readonly ts?: number; readonly v?: string },
-  ): OutgoingEvent<Name, InputOf<Schema>>;
+  ): DeclaredEvent<Name, InputOf<Schema>>;
 }
 
 /** What a declared event looks like to a handler. */
@@ -63,16 +70,37 @@ export type EventOfType<Type> =
 
 export type DataOfSchema<Schema> = OutputOf<Schema>;
 
-/** An outgoing event whose name has a schema in `Schemas` must have data that fits it. */
+/**
+ * Of an app with `schemas` an outgoing event has one of their names, and data that fits it. Where it does not, the type is
+ * what the event should be, so that the error names both. Free are names that are no literals, and declared events.
+ */
 export type CheckedOutgoing<Event, Schemas> = string extends keyof Schemas
   ? Event
-  : Event extends { readonly name: infer Name extends keyof Schemas }
-    ? Event & { readonly data: InputOf<Schemas[Name]> }
-    : Event;
+  : [keyof Schemas] extends [never]
+    ? Event
+    : Event extends { readonly name: infer Name extends keyof Schemas & string }
+      ? Event extends { readonly data: InputOf<Schemas[Name]> }
+        ? Event
+        : OutgoingEvent<Name, InputOf<Schemas[Name]>> & { readonly data: InputOf<Schemas[Name]> }
+      : typeof DECLARED extends keyof Event
+        ? Event
+        : Event extends { readonly name: infer Name extends string }
+          ? IsLiteral<Name> extends true
+            ? OutgoingEvent<keyof Schemas & string>
+            : Event
+          : Event;
 
-export type CheckedOutgoings<Events, Schemas> = Events extends readonly unknown[]
+/** False of `string` and of patterns such as `shop/${string}`. */
+type IsLiteral<Name extends string> = Record<never, never> extends Record<Name, unknown> ? false : true;
+
+/** What may be sent: `Events` where all of it fits. One event is judged apart, so that its error says what is expected. */
+export type CheckedOutgoings<Events, Schemas> =
+  | (Events & CheckedList<Events, Schemas>)
+  | (Events extends readonly unknown[] ? never : CheckedOutgoing<Events, Schemas>);
+
+type CheckedList<Events, Schemas> = Events extends readonly unknown[]
   ? { readonly [Index in keyof Events]: CheckedOutgoing<Events[Index], Schemas> }
-  : CheckedOutgoing<Events, Schemas>;
+  : never;
 
 /** Events made by `EventType.create` carry their schema here, out of sight of JSON. */
 const SCHEMA = Symbol.for("holdfast.eventSchema");

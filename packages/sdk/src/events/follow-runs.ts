@@ -14,7 +14,7 @@ import {
 } from "@holdfast/core";
 import { SDK_NAME } from "../version.ts";
 import type { GatewayAccess } from "./gateway-access.ts";
-import { type RunEvent, readFacts, readSnapshot } from "./run-events.ts";
+import { type RunEvent, readContinued, readFacts, readSnapshot } from "./run-events.ts";
 import type { RunStatus } from "./runs.ts";
 import { jsonRecord, type SendPorts } from "./send-http.ts";
 
@@ -22,17 +22,34 @@ import { jsonRecord, type SendPorts } from "./send-http.ts";
 export type FollowTarget = { readonly runId: string } | FollowFilter;
 
 export interface FollowFilter {
-  /** `<app>-<function>`. Default: every function. */
+  /**
+   * `<app>-<function>`. Default: every function.
+   * @example functionId: "shop-order"
+   */
   readonly functionId?: string;
-  /** Only facts by which a run becomes one of these. */
+  /**
+   * Only facts by which a run becomes one of these.
+   * @example status: ["FAILED", "CANCELLED"]
+   */
   readonly status?: RunStatus | readonly RunStatus[];
 }
 
 export interface FollowOptions {
-  /** Ends it. */
+  /**
+   * Ends it.
+   * @example signal: controller.signal
+   */
   readonly signal?: AbortSignal;
-  /** Of one run: `start` = its whole log, without a snapshot. Default `now`: a snapshot, then what comes. */
+  /**
+   * Of one run: `start` = its whole log, without a snapshot. Default `now`: a snapshot, then what comes.
+   * @example from: "start"
+   */
   readonly from?: "now" | "start";
+  /**
+   * Of one run: `all` (default) = also the runs as which it goes on (`continueAs`); `one` = ends with this one.
+   * @example links: "one"
+   */
+  readonly links?: "all" | "one";
 }
 
 /** Gateways send something every 15 s. */
@@ -50,10 +67,10 @@ const MAX_KNOWN = 1_000;
 export async function* followRuns(
   options: GatewayAccess,
   target: FollowTarget,
-  { signal, from = "now" }: FollowOptions,
+  { signal, from = "now", links = "all" }: FollowOptions,
   ports: SendPorts,
 ): AsyncGenerator<RunEvent, void> {
-  const url = new URL(pathOf(target, from), options.apiBaseUrl).href;
+  const url = new URL(pathOf(target, from, links), options.apiBaseUrl).href;
   const known = new Set<string>();
   let lastId: string | null = null;
   let hasBegun = false;
@@ -85,8 +102,9 @@ export async function* followRuns(
   }
 }
 
-function pathOf(target: FollowTarget, from: "now" | "start"): string {
-  if ("runId" in target) return `v1/runs/${encodeURIComponent(target.runId)}/stream?from=${from}`;
+function pathOf(target: FollowTarget, from: "now" | "start", links: "all" | "one"): string {
+  const which = links === "one" ? "&links=one" : "";
+  if ("runId" in target) return `v1/runs/${encodeURIComponent(target.runId)}/stream?from=${from}${which}`;
   const { functionId, status = [] } = target;
   const query = new URLSearchParams();
   if (functionId !== undefined) query.set("function", functionId);
@@ -97,6 +115,8 @@ function pathOf(target: FollowTarget, from: "now" | "start"): string {
 function* eventsOf({ event, data }: ServerSentEvent, known: Set<string>): Generator<RunEvent, void> {
   const body = jsonRecord(data);
   if (event === "reset") yield { kind: "RESET" };
+  const continued = event === "continued" ? readContinued(body) : null;
+  if (continued) yield continued;
   const snapshot = event === "snapshot" ? readSnapshot(body) : null;
   if (snapshot) yield snapshot;
   const read = event === "facts" ? readFacts(body) : null;

@@ -16,6 +16,13 @@ export interface RunsReset {
   readonly kind: "RESET";
 }
 
+/** A run that is followed goes on as another one (`continueAs`), of which the facts that follow tell. */
+export interface RunContinued {
+  readonly kind: "CONTINUED";
+  readonly continuedFrom: string;
+  readonly continuedAs: string;
+}
+
 /** What all facts have. */
 export interface RunFactFields {
   readonly runId: string;
@@ -80,14 +87,15 @@ export type RunFact = RunFactFields &
           | "TIMER_FIRED"
           | "PINNED"
           | "STALLED"
+          | "COMMITS_LOST"
           | "DEFERRED"
           | "DEFER_ABORTED";
       }
   );
 
-export type RunEvent = RunSnapshot | RunsReset | RunFact;
+export type RunEvent = RunSnapshot | RunsReset | RunContinued | RunFact;
 
-/** The facts of a message `facts`; each names its row, so that one that comes twice can be told. */
+/** The facts of a message `facts`; each names its row, so that one that comes twice is recognized. */
 export function readFacts(data: unknown): { readonly row: string; readonly facts: readonly RunFact[] } | null {
   if (!isRecord(data) || !Array.isArray(data.facts)) return null;
   const { runId, functionId, seq, atMs, status = null, facts } = data;
@@ -100,4 +108,11 @@ export function readSnapshot(data: unknown): RunSnapshot | null {
   if (!isRecord(data)) return null;
   const runs = Array.isArray(data.runs) ? data.runs : [data.run];
   return { kind: "SNAPSHOT", runs: runs.filter(isRun) };
+}
+
+export function readContinued(data: unknown): RunContinued | null {
+  if (!isRecord(data)) return null;
+  const { continuedFrom, continuedAs } = data;
+  if (typeof continuedFrom !== "string" || typeof continuedAs !== "string") return null;
+  return { kind: "CONTINUED", continuedFrom, continuedAs };
 }

@@ -6,19 +6,44 @@ import { callSigned, type Judgement, jsonRecord, type SendPorts, type SendReques
 
 export type RunStatus = "PENDING" | "RUNNING" | "WAITING" | "COMPLETED" | "FAILED" | "CANCELLED";
 
-/** Why a run has no worker now. */
+/** Why a run that has not ended is where it is; docs/waiting.md has an example of each reason. */
 export interface RunWaiting {
-  readonly reason:
-    | "NO_WORKER_IN_QUEUE"
-    | "NO_ROOM"
-    | "LIMITS"
-    | "NOT_DUE"
-    | "VERSION"
-    | "FUNCTION_PAUSED"
-    | "GATEWAY_DRAINING";
+  readonly reason: WaitingReason;
   /** A sentence, such as `No connected worker of the app "shop" serves the queue "gpu".` */
   readonly message: string;
+  /** When it is over by itself, as far as that is known. */
+  readonly untilMs: number | null;
+  readonly untilAt: string | null;
+  /** The step that it is about, as the code names it. */
+  readonly step: string | null;
+  /** Another run that it is about: the one that has the place, or that was invoked. */
+  readonly runId: string | null;
+  /** The worker that has it. */
+  readonly instanceId: string | null;
 }
+
+export type WaitingReason =
+  | "AT_WORK"
+  | "SENT"
+  | "WORKER_DISCONNECTED"
+  | "LEASE_SILENT"
+  | "STARTING"
+  | "FUNCTION_PAUSED"
+  | "NO_WORKER"
+  | "NO_WORKER_IN_QUEUE"
+  | "VERSION"
+  | "LIMITS"
+  | "THROTTLED"
+  | "NO_ROOM"
+  | "BACKLOG"
+  | "GATEWAY_DRAINING"
+  | "RETRY"
+  | "NOT_DUE"
+  | "FETCHING"
+  | "SLEEPING"
+  | "EVENT"
+  | "SIGNAL"
+  | "CHILD_RUN";
 
 /** A run as it is now. Times are milliseconds since 1970. */
 export interface Run {
@@ -45,25 +70,50 @@ export interface Run {
   /** The run as which it went on (`continueAs`): then its end was not the end. Only of a run that is asked for by its id. */
   readonly continuedAs?: string | null;
   readonly continuedFrom?: string | null;
-  /** Null when it does not wait for a worker. Only `getRun` has it. */
+  /** Why it has not ended; null when it has. Only of a run that is asked for by its id. */
   readonly waiting?: RunWaiting | null;
 }
 
 export interface RunFilter {
-  /** Of an event: those that it has started. */
+  /**
+   * Of an event: those that it has started.
+   * @example eventId: ids[0]
+   */
   readonly eventId?: string;
-  /** `<app>-<function>`, or the id that its author gave where only one app has it. */
+  /**
+   * `<app>-<function>`, or the id that its author gave where only one app has it.
+   * @example functionId: "shop-order"
+   */
   readonly functionId?: string;
-  /** Of one of these. */
+  /**
+   * Of one of these.
+   * @example status: "FAILED"
+   */
   readonly status?: RunStatus | readonly RunStatus[];
-  /** Of the event that has started them. */
+  /**
+   * Of the event that has started them.
+   * @example eventName: "shop/order.placed"
+   */
   readonly eventName?: string;
-  /** Created at this time or later: ISO 8601, or milliseconds since 1970. */
+  /**
+   * Created at this time or later: ISO 8601, or milliseconds since 1970.
+   * @example after: "2027-01-31T00:00:00Z"
+   */
   readonly after?: string | number;
+  /**
+   * Created before this time: ISO 8601, or milliseconds since 1970.
+   * @example before: Date.now()
+   */
   readonly before?: string | number;
-  /** 1 to 1000. Default 50. */
+  /**
+   * 1 to 1000. Default 50.
+   * @example limit: 200
+   */
   readonly limit?: number;
-  /** The `nextCursor` of the page before. */
+  /**
+   * The `nextCursor` of the page before.
+   * @example cursor: page.nextCursor
+   */
   readonly cursor?: string;
 }
 
@@ -122,6 +172,32 @@ export function repairRun(
   ).then((made) => made.runId);
 }
 
+/** Keeps a run whatever its age. */
+export function holdRun(options: GatewayAccess, runId: string, reason: string, ports: SendPorts): Promise<void> {
+  const call = {
+    path: `v1/runs/${encodeURIComponent(runId)}/hold`,
+    method: "PUT",
+    body: JSON.stringify({ reason }),
+  } as const;
+  return get(options, call, ports, (status) => (status < 300 ? { held: true } : undefined)).then(() => {});
+}
+
+/** False: it was not on hold. */
+export function releaseRun(options: GatewayAccess, runId: string, ports: SendPorts): Promise<boolean> {
+  const call = { path: `v1/runs/${encodeURIComponent(runId)}/hold`, method: "DELETE" } as const;
+  return get(options, call, ports, (_status, { released }) =>
+    typeof released === "boolean" ? { released } : undefined,
+  ).then(({ released }) => released);
+}
+
+/** False: there was nothing to undo. */
+export function retryCompensations(options: GatewayAccess, runId: string, ports: SendPorts): Promise<boolean> {
+  const call = { path: `v1/runs/${encodeURIComponent(runId)}/compensations/retry`, body: "" };
+  return get(options, call, ports, (_status, { retried }) =>
+    typeof retried === "boolean" ? { retried } : undefined,
+  ).then(({ retried }) => retried);
+}
+
 /** False: there is no such run (any more). */
 export function deleteRun(
   options: GatewayAccess,
@@ -162,11 +238,11 @@ async function get<T>(
   };
   const answer = await callSigned(options, { ...request, url, headers: {} }, ports, judge);
   if (answer.ok) return answer.value;
-  throw new HoldfastError(
-    "RUNS_UNAVAILABLE",
-    `The gateway at ${new URL(url).origin} did not answer ${new URL(url).pathname} as expected${answer.tries}: ${answer.reason}`,
-    { cause: answer.cause },
-  );
+  const { origin, pathname } = new URL(url);
+  const did = answer.reason.startsWith("4") ? `refused ${pathname}` : `did not answer ${pathname} as expected`;
+  throw new HoldfastError("RUNS_UNAVAILABLE", `The gateway at ${origin} ${did}${answer.tries}: ${answer.reason}`, {
+    cause: answer.cause,
+  });
 }
 
 export const isRun = (value: unknown): value is Run =>

@@ -5,6 +5,7 @@
 import { type Clock, describeValue, HoldfastError, MAX_DURATION_MS, messageOf } from "@holdfast/core";
 import { isRecord, jsonNestsDeeperThan, WIRE_LIMITS } from "@holdfast/protocol";
 import type { StandardSchemaV1 } from "@standard-schema/spec";
+import { traceFields } from "../telemetry/tracing.ts";
 import { SDK_NAME } from "../version.ts";
 import { attachedSchema, isStandardSchema, type OutgoingEvent, type SchemaMap, validateData } from "./event-types.ts";
 import type { GatewayAccess } from "./gateway-access.ts";
@@ -61,12 +62,13 @@ async function encodeEvents(
     );
   }
   const texts: string[] = [];
+  const trace = traceFields();
   for (const given of events) {
     const { event, attached } = readEvent(given, clock.nowMs());
     const { name, data } = event;
     const schema = attached ?? (schemas && Object.hasOwn(schemas, name) ? schemas[name] : undefined);
     if (schema) await validateData(schema, data, name);
-    texts.push(encodeEvent(event, clock));
+    texts.push(encodeEvent(event, clock, trace));
   }
   return `[${texts.join(",")}]`;
 }
@@ -125,11 +127,11 @@ const MAX_AHEAD_MS = MAX_DURATION_MS + 86_400_000;
 const isTimestamp = (ts: unknown, nowMs: number): boolean =>
   typeof ts === "number" && Number.isInteger(ts) && ts >= 0 && ts <= nowMs + MAX_AHEAD_MS;
 
-function encodeEvent(event: OutgoingEvent, clock: Clock): string {
+function encodeEvent(event: OutgoingEvent, clock: Clock, trace: object): string {
   const { name, data, id, ts, v, user, meta } = event;
   let text: string;
   try {
-    text = JSON.stringify({ name, data: data ?? {}, id, ts: ts ?? clock.nowMs(), v, user, meta });
+    text = JSON.stringify({ name, data: data ?? {}, id, ts: ts ?? clock.nowMs(), v, user, meta, ...trace });
   } catch (cause) {
     throw new HoldfastError("EVENT_INVALID", `The data of event "${name}" is not JSON: ${messageOf(cause)}`, { cause });
   }

@@ -9,8 +9,10 @@ import {
   messageOf,
   type Random,
   sleep,
+  systemClock,
+  systemRandom,
+  systemTimers,
   type Timers,
-  toPlainError,
 } from "@holdfast/core";
 import { isRecord } from "@holdfast/protocol";
 import { SDK_NAME } from "../version.ts";
@@ -26,12 +28,19 @@ export interface SendPorts {
   readonly fetch: FetchLike;
 }
 
+/** Those of this process; `fetch` is the option of that name. */
+export function sendPorts(fetch: FetchLike = (url, init) => globalThis.fetch(url, init)): SendPorts {
+  return { clock: systemClock, timers: systemTimers, random: systemRandom, fetch };
+}
+
 export interface SendRequest {
   readonly url: string;
   readonly headers: Record<string, string>;
-  /** Without it the request is a GET. */
   readonly body?: string;
-  readonly method?: "DELETE";
+  /** Default: POST with a body, GET without. */
+  readonly method?: "DELETE" | "PUT";
+  /** How often it is tried. Default 5. */
+  readonly tries?: number;
   /** For one try, to the last byte of the answer. Default 10 s. */
   readonly tryTimeoutMs?: number;
   /** The answer is no longer needed. */
@@ -61,7 +70,7 @@ export async function callGateway<T>(
   for (let attempt = 1; ; attempt += 1) {
     const outcome = await tryOnce(request, ports, judge);
     if (outcome.ok) return outcome;
-    if (!outcome.retry || attempt >= MAX_TRIES || request.signal?.aborted) {
+    if (!outcome.retry || attempt >= (request.tries ?? MAX_TRIES) || request.signal?.aborted) {
       const { reason, cause } = outcome;
       return { ok: false, reason, tries: attempt === 1 ? "" : ` (after ${attempt} tries)`, cause };
     }
@@ -108,7 +117,7 @@ async function tryOnce<T>(
   signal?.addEventListener("abort", unwanted, { once: true });
   try {
     if (signal?.aborted) unwanted();
-    const sent = body === undefined ? { method: method ?? "GET" } : { method: "POST", body };
+    const sent = body === undefined ? { method: method ?? "GET" } : { method: method ?? "POST", body };
     const response = await ports.fetch(url, { ...sent, headers, signal: end.signal });
     return judge(response.status, await response.text());
   } catch (cause) {
@@ -120,8 +129,8 @@ async function tryOnce<T>(
 }
 
 function networkReason(error: unknown): string {
-  const { message, cause } = toPlainError(error);
-  return cause === undefined ? message : `${message} (${messageOf(cause)})`;
+  const cause = error instanceof Error ? error.cause : undefined;
+  return cause === undefined ? messageOf(error) : `${messageOf(error)} (${messageOf(cause)})`;
 }
 
 /** The object that a body holds; empty when it holds none. */

@@ -9,17 +9,34 @@ interface NamedEvent {
 }
 
 export interface EventTrigger {
-  /** The name, which may end in "*", or a declared event. */
+  /**
+   * The name, which may end in "*", or a declared event.
+   * @example event: "shop/order.*"
+   */
   readonly event: string | NamedEvent;
-  /** CEL expression over `event`; only events for which it is true start the function. */
+  /**
+   * CEL expression over `event`; only events for which it is true start the function.
+   * @example if: "event.data.country in ['DE', 'AT']"
+   */
   readonly if?: string;
+  /**
+   * A Standard Schema (valibot, zod, arktype ...): checks the event's data and types it in the handler. Default:
+   * that of the declared event, or of the client's `schemas`.
+   * @example schema: staticSchema<{ card: string }>()
+   */
   readonly schema?: StandardSchemaV1 | undefined;
 }
 
 export interface CronTrigger {
-  /** Five fields, optionally with "TZ=Europe/Berlin " before them. */
+  /**
+   * Five fields, optionally with "TZ=Europe/Berlin " before them.
+   * @example cron: "TZ=Europe/Berlin 0 9 * * 1-5"
+   */
   readonly cron: string;
-  /** Spread starts over this long, such as "30s". */
+  /**
+   * Spread starts over this long, such as "30s".
+   * @example jitter: "30s"
+   */
   readonly jitter?: string;
 }
 

@@ -3,8 +3,12 @@
  * and a stall report asks it, through a debugger, who blocks the thread.
  */
 import type { AsyncLocalStorage } from "node:async_hooks";
+import { type RequestTrace, readRequestTrace } from "@holdfast/protocol";
 import { nodeModule } from "../runtime.ts";
 import { poolThread } from "../steps/isolated.ts";
+import { parentSpan } from "../telemetry/parent-span.ts";
+import { tracing } from "../telemetry/tracing.ts";
+import type { ExecutionRequest } from "./execution.ts";
 
 /** Which step's body is running. */
 export interface CurrentStep {
@@ -29,7 +33,17 @@ export interface CurrentExecution {
 /** Not in JSON, as a debugger has it: asking for it would make a signal. */
 const SIGNAL = Symbol("holdfast.signal");
 
-interface StoredExecution extends CurrentExecution {
+/** With the trace that the run belongs to, if it belongs to one. */
+export interface TracedExecution extends CurrentExecution {
+  readonly trace?: RequestTrace;
+}
+
+export function executionOf({ requestId, runId, functionSlug, userTraceCtx }: ExecutionRequest): TracedExecution {
+  const trace = userTraceCtx && readRequestTrace(userTraceCtx);
+  return { requestId, runId, functionSlug, ...(trace ? { trace } : {}) };
+}
+
+interface StoredExecution extends TracedExecution {
   readonly [SIGNAL]: () => AbortSignal;
 }
 
@@ -42,6 +56,10 @@ function storage(): AsyncLocalStorage<StoredExecution> {
 
 /** The execution that the calling code belongs to, also after awaits; undefined outside of handlers. */
 export function currentExecution(): CurrentExecution | undefined {
+  return tracedExecution();
+}
+
+export function tracedExecution(): TracedExecution | undefined {
   return made?.getStore() ?? ofPoolThread();
 }
 
@@ -54,8 +72,12 @@ function ofPoolThread(): CurrentExecution | undefined {
 }
 
 /** `signal` is what `stepSignal()` gives in the code. */
-export function runAs<T>(execution: CurrentExecution, signal: () => AbortSignal, code: () => T): T {
-  return storage().run({ ...execution, [SIGNAL]: signal }, code);
+export function runAs<T>(execution: TracedExecution, signal: () => AbortSignal, code: () => T): T {
+  const stored = { ...execution, [SIGNAL]: signal };
+  const { trace, step } = execution;
+  const traces = trace && tracing();
+  if (!traces) return storage().run(stored, code);
+  return storage().run(stored, () => traces.runUnder(parentSpan(trace, step), code));
 }
 
 /** The signal of the code that asks: of its step, or of its run; undefined outside of handlers. */

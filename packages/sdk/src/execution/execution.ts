@@ -4,6 +4,7 @@
  */
 import type { CheckpointOutcome, Extension, ReplyStatus } from "@holdfast/protocol";
 import type { CancelSignal } from "./abort.ts";
+import type { RunningSteps } from "./running-steps.ts";
 
 /** One request of a gateway, as the connection hands it over: run one pass of a function. */
 export interface ExecutionRequest {
@@ -14,6 +15,8 @@ export interface ExecutionRequest {
   readonly stepId: string;
   readonly runId: string;
   readonly jobId: string;
+  /** The trace context that the gateway has given it, JSON; empty or `{}`: none. */
+  readonly userTraceCtx?: Uint8Array;
   /** JSON; see `ExecutionPayload` of the protocol. */
   readonly payload: Uint8Array;
   /** What both peers agreed on; "checkpoint" makes steps run in place. */
@@ -59,4 +62,6 @@ export interface ExecutionStrategy {
    * @param signal fires when the work is not wanted any more (lease lost, run cancelled, forced shutdown)
    */
   execute(request: ExecutionRequest, port: CheckpointPort, signal: CancelSignal): Promise<ExecutionResult>;
+  /** The steps whose bodies go on; absent: nothing is said of them. */
+  readonly runningSteps?: Pick<RunningSteps, "begunBefore">;
 }

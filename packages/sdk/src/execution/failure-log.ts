@@ -6,10 +6,11 @@ import { durationText, headOf, type Log, logFor, type PlainError } from "@holdfa
 import type { RegisteredFunction } from "../functions/registry.ts";
 import type { PassReply } from "../steps/pass-types.ts";
 import { withoutUndoPrefix } from "./compensation.ts";
-import type { CurrentExecution } from "./current.ts";
+import type { TracedExecution } from "./current.ts";
 import { nextAttemptMs } from "./next-attempt.ts";
 import type { PassInput } from "./pass-input.ts";
 import type { Thrown } from "./thrown.ts";
+import { traceIds } from "./trace-ids.ts";
 
 /** What Holdfast logs of this app's functions, where nothing else is said. */
 export function failureLogOf({ client }: RegisteredFunction): Log {
@@ -30,7 +31,7 @@ export interface AttemptEnd {
 
 export interface FailureLogDeps {
   readonly log: Log;
-  readonly execution: CurrentExecution;
+  readonly execution: TracedExecution;
   readonly input: PassInput;
   readonly nowMs: () => number;
 }
@@ -132,6 +133,7 @@ export class FailureLog {
       attempt,
       ...(limit === undefined ? {} : { maxAttempts: limit }),
       ...(inMs === undefined ? {} : { nextAttemptInMs: inMs }),
+      ...traceIds(this.#deps.execution),
       err: plain(thrown.error),
     };
   }

@@ -3,7 +3,7 @@
  * JSON already, and what was thrown has been read: both were made where the code ran.
  */
 import type { IsolationMark } from "../steps/isolated.ts";
-import type { CurrentExecution, CurrentStep } from "./current.ts";
+import type { CurrentStep, TracedExecution } from "./current.ts";
 import type { ResultJson } from "./result-json.ts";
 import type { Thrown } from "./thrown.ts";
 
@@ -21,8 +21,10 @@ export type IsolatedEnd =
 export interface IsolatedCall {
   readonly mark: IsolationMark;
   readonly args: readonly unknown[];
-  readonly subject: Omit<CurrentExecution, "step"> & { readonly step: Pick<CurrentStep, "id" | "hash" | "attempt"> };
+  readonly subject: Omit<TracedExecution, "step"> & { readonly step: Pick<CurrentStep, "id" | "hash" | "attempt"> };
   readonly signal: AbortSignal;
+  /** Asked again where the code begins later than it was asked to: see `CheckpointPort`. */
+  readonly whenConfirmed?: (() => Promise<void> | undefined) | undefined;
   /** The code begins. */
   readonly onBegun: () => void;
 }

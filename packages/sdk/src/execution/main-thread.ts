@@ -35,6 +35,7 @@ import type { BodyWatch, Intercept, PassHandler, PassOptions } from "./pass-opti
 import { errorObject } from "./result-json.ts";
 import { nothingNew } from "./result-of.ts";
 import { createRunLogger } from "./run-logger.ts";
+import { RunningSteps } from "./running-steps.ts";
 
 export interface MainThreadDeps {
   readonly clock?: Clock;
@@ -58,7 +59,9 @@ const FALLBACK_VERSION = 2;
 /** Runs handlers where they were defined: on the thread that called `connect`. */
 export function createMainThreadStrategy(registry: Registry, deps: MainThreadDeps = {}): ExecutionStrategy {
   const { intercept, turns = UNLIMITED_TURNS, watch } = deps;
+  const runningSteps = new RunningSteps();
   const ports = {
+    runningSteps,
     clock: deps.clock ?? systemClock,
     timers: deps.timers ?? systemTimers,
     turns,
@@ -102,20 +105,27 @@ export function createMainThreadStrategy(registry: Registry, deps: MainThreadDep
   return {
     // Parsed in its turn: a payload may be large.
     execute: (request, port, signal) => inTurn(turns, () => execute(request, port, signal)),
+    runningSteps,
   } satisfies ExecutionStrategy;
 }
 
-const inline = new WeakMap<object, Promise<RegisteredFunction>>();
-
-/** An isolated function that is to run in this thread all the same: in tests of functions. */
-function loadInline(fn: RegisteredFunction): Promise<RegisteredFunction> {
-  const known = inline.get(fn.definition);
-  if (known) return known;
+/** An isolated function that is to run in this thread all the same: in tests of functions, whose client is the test's. */
+async function loadInline(fn: RegisteredFunction): Promise<RegisteredFunction> {
   const isolated = isolatedFunctionOf(fn);
-  if (isolated === undefined) return Promise.resolve(fn);
-  const loading = loadIsolated(isolated, fn.client);
-  inline.set(fn.definition, loading);
-  return loading;
+  if (isolated === undefined) return fn;
+  const loaded = await loadIsolated(isolated, fn.client);
+  const { options, schemas } = loaded.client;
+  const { client } = fn;
+  return {
+    ...loaded,
+    client: {
+      options,
+      schemas,
+      sendEvents: (events) => client.sendEvents(events),
+      sendSignal: (signal) => client.sendSignal(signal),
+      fetchRunState: (runId, unwanted) => client.fetchRunState(runId, unwanted),
+    },
+  };
 }
 
 function findFunction(registry: Registry, { appName, functionSlug }: ExecutionRequest): RegisteredFunction {

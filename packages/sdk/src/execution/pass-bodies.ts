@@ -3,7 +3,7 @@
  */
 import type { Timers } from "@holdfast/core";
 import type { OpText, PassEvent } from "../steps/pass-types.ts";
-import type { CurrentExecution } from "./current.ts";
+import type { TracedExecution } from "./current.ts";
 import type { FailureLog } from "./failure-log.ts";
 import { inMicrotask } from "./microtasks.ts";
 import type { PassOptions } from "./pass-options.ts";
@@ -15,7 +15,7 @@ import { type BodyContext, type BodyEnd, runWatched, startInTurn } from "./watch
 export interface PassBodiesDeps {
   readonly options: PassOptions;
   readonly rules: RetryRules;
-  readonly execution: CurrentExecution;
+  readonly execution: TracedExecution;
   readonly runSignal: () => AbortSignal;
   readonly timers: Timers;
   readonly isOpen: () => boolean;
@@ -50,7 +50,8 @@ export class PassBodies {
       const { identity, attempt } = record;
       failures.step(identity.fullId, { thrown, attempt, limit: rules.limitOf(record), isFinal, retryAfter });
     };
-    const context = { execution, runSignal, timers, ports, isExtended, rules, onFailed };
+    const { port } = options;
+    const context = { execution, runSignal, timers, ports, port, isExtended, rules, onFailed };
     const run = startInTurn(ports.turns, options.port, record.context, () => {
       if (isOpen()) return runWatched(record, options, context, onEnd);
       // Stopped in between: it counts as running, but must not begin.

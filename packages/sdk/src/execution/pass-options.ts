@@ -8,6 +8,7 @@ import type { CheckpointPort, ExecutionRequest } from "./execution.ts";
 import type { Turns } from "./fair-turns.ts";
 import type { IsolatedBodies } from "./isolated-body.ts";
 import type { PassInput } from "./pass-input.ts";
+import type { RunningSteps } from "./running-steps.ts";
 
 export interface PassPorts {
   readonly clock: Clock;
@@ -15,11 +16,13 @@ export interface PassPorts {
   readonly turns: Turns;
   /** Where marked bodies run; absent: in this thread. */
   readonly isolation?: IsolatedBodies | undefined;
+  /** Follows the bodies that are running. */
+  readonly runningSteps?: RunningSteps | undefined;
   /** Waits before retries are as long each time: in tests of functions. */
   readonly withoutJitter?: boolean | undefined;
 }
 
-/** Told of the bodies of one pass: what is left of a thread that is ended in the middle of one. */
+/** Notes the bodies of one pass as they begin and end: what is left when a thread is ended in the middle of one. */
 export interface BodyWatch {
   /** `failure` is the op that says that the step has failed, with an error that is to be filled in. */
   onBegun(hash: string, failure: OpText): void;

@@ -1,3 +1,4 @@
+import { hintOnce, nameHint } from "../functions/name-hints.ts";
 import { schemaFor } from "../functions/registry.ts";
 import type { StepCall } from "../steps/step-call.ts";
 import { createStepTools } from "../steps/step-tools.ts";
@@ -7,14 +8,24 @@ import type { PassHandler, PassOptions } from "./pass-options.ts";
 import type { ReplayWatch } from "./replay-watch.ts";
 
 /** What the handler of a pass calls steps with; `find` is given each of them. */
-export function stepToolsOf({ request, fn, mode }: PassOptions, find: (call: StepCall) => Promise<unknown>): StepTools {
+export function stepToolsOf(
+  { request, fn, mode, log }: PassOptions,
+  find: (call: StepCall) => Promise<unknown>,
+): StepTools {
   return createStepTools({
     find,
     runId: request.runId,
     exact: mode.type === "in-place",
     looksBack: request.extensions.includes("since"),
     client: fn.client,
-    schemaOf: (eventName) => schemaFor(fn, eventName),
+    schemaOf: (eventName, isDeclared) => {
+      const schema = schemaFor(fn, eventName);
+      if (schema !== undefined || isDeclared) return schema;
+      const { client, slug } = fn;
+      const hint = (): string | undefined => nameHint(client.schemas, eventName, `\`waitForEvent\` of "${slug}"`);
+      if (client.schemas !== undefined) hintOnce(client, `${slug} ${eventName}`, hint, log);
+      return undefined;
+    },
   });
 }
 

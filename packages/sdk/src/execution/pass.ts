@@ -15,7 +15,7 @@ import { type StepIdentity, StepNames } from "../steps/step-id.ts";
 import { LazyAbortController } from "./abort.ts";
 import { abandonedOp, Compensation, failureOp, readFailure } from "./compensation.ts";
 import { Continuing } from "./continuing.ts";
-import { type CurrentExecution, currentExecution, runAs } from "./current.ts";
+import { currentExecution, executionOf, runAs, type TracedExecution } from "./current.ts";
 import type { ExecutionResult } from "./execution.ts";
 import { FailureLog } from "./failure-log.ts";
 import { failedEnd, returnedEnd } from "./handler-end.ts";
@@ -54,7 +54,7 @@ export class Pass {
   readonly #undoable: StepRecord[] = [];
   readonly #controller = new LazyAbortController();
   readonly #signal = (): AbortSignal => this.#controller.signal;
-  readonly #execution: CurrentExecution;
+  readonly #execution: TracedExecution;
   readonly #time: RunTime;
   /** Steps that failed and are tried again. */
   readonly #retries: ExtendedContext["retries"];
@@ -71,7 +71,7 @@ export class Pass {
     this.#options = options;
     this.#cleanups = new PassCleanups(ports.timers);
     this.#journal = new Journal(input.steps, input.stack);
-    this.#execution = { requestId: request.requestId, runId: request.runId, functionSlug: request.functionSlug };
+    this.#execution = executionOf(request);
     this.#failures = new FailureLog({ ...options, execution: this.#execution, nowMs: ports.clock.nowMs });
     this.#undefinedSteps = new Set(input.extended?.undefinedSteps ?? []);
     const failure = readFailure(this.#journal);

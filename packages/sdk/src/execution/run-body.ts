@@ -5,7 +5,7 @@
 import { messageOf, type Timers } from "@holdfast/core";
 import type { OpText } from "../steps/pass-types.ts";
 import type { AsyncContext } from "./async-context.ts";
-import { type CurrentExecution, type CurrentStep, runAs } from "./current.ts";
+import { type CurrentStep, runAs, type TracedExecution } from "./current.ts";
 import type { CheckpointPort } from "./execution.ts";
 import type { Turns } from "./fair-turns.ts";
 import {
@@ -26,11 +26,12 @@ import type { StepRecord } from "./step-record.ts";
 import { readThrown, type Thrown } from "./thrown.ts";
 
 export interface BodyContext {
-  readonly execution: CurrentExecution;
-  readonly ports: Pick<PassPorts, "clock" | "isolation">;
+  readonly execution: TracedExecution;
+  readonly ports: Pick<PassPorts, "clock" | "isolation" | "runningSteps">;
   /** Those that are set with it are cancelled when the pass ends. */
   readonly timers: Timers;
   readonly runSignal: () => AbortSignal;
+  readonly port: Pick<CheckpointPort, "whenConfirmed">;
   /** The gateway knows our extensions. */
   readonly isExtended: boolean;
   readonly rules: RetryRules;
@@ -73,16 +74,18 @@ export function startInTurn(
 export function runBody(record: StepRecord, context: BodyContext, onEnd: (end: BodyEnd) => void): void {
   const { identity, call, attempt, args = [] } = record;
   const { timers, isExtended, runSignal } = context;
-  const { clock, isolation } = context.ports;
+  const { clock, isolation, runningSteps } = context.ports;
   const { fullId, hash } = identity;
   const step: CurrentStep = { id: fullId, hash, attempt, active: true };
   const startedMs = clock.nowMs();
   const from = clock.monotonicMs();
+  const entry = { requestId: context.execution.requestId, stepId: fullId, fromMs: from };
   const extras = (durationMs: number, timed?: BodyTiming | null): OpExtras => {
     const timing = timed ?? { startedMs, durationMs };
     return isExtended ? { timing, attempt } : { timing };
   };
   const failed = (raw: unknown): void => {
+    runningSteps?.remove(entry);
     const isolated = IsolatedFailure.is(raw) ? raw : undefined;
     const thrown = isolated?.thrown ?? readThrown(raw);
     const { error } = thrown;
@@ -96,7 +99,8 @@ export function runBody(record: StepRecord, context: BodyContext, onEnd: (end: B
     const op = record.ops.failed(error, final, { ...extras(durationMs, isolated?.timing), ...retryAfter });
     onEnd({ type: "failed", op, final, ...retryAfter, durationMs });
   };
-  const isolate = isolation && isolateIn(isolation, { ...context.execution, step: { id: fullId, hash, attempt } });
+  const subject = { ...context.execution, step: { id: fullId, hash, attempt } };
+  const isolate = isolation && isolateIn(isolation, subject, context.port);
   const running = new RunningBody({
     fullId,
     timeoutMs: call.timeoutMs,
@@ -113,6 +117,7 @@ export function runBody(record: StepRecord, context: BodyContext, onEnd: (end: B
     const forgotten = step.nested?.find(({ promise }) => !promise.isAwaited);
     if (forgotten) return onError(forgotten.error);
     step.active = false;
+    runningSteps?.remove(entry);
     if (!running.end()) return;
     const isolated = IsolatedValue.is(value) ? value : undefined;
     let json: ResultJson;
@@ -133,23 +138,35 @@ export function runBody(record: StepRecord, context: BodyContext, onEnd: (end: B
   };
   const body = (): unknown => call.body?.(hash, args, running);
   const start = isStartHeard() ? () => startPublished(record, context.execution, startedMs, body) : body;
-  settle(fullId, () => runAs({ ...context.execution, step }, () => running.signal, start), onValue, onError);
+  settle(
+    fullId,
+    () => runAs({ ...context.execution, step }, () => running.signal, start),
+    onValue,
+    onError,
+    () => runningSteps?.add(entry),
+  );
 }
 
 /** How the body of this step runs in another thread. Its time counts from when its code begins there. */
-function isolateIn(bodies: IsolatedBodies, subject: IsolatedCall["subject"]): RunningBodyDeps["isolate"] {
+function isolateIn(
+  bodies: IsolatedBodies,
+  subject: IsolatedCall["subject"],
+  port: BodyContext["port"],
+): RunningBodyDeps["isolate"] {
   return (running) => (mark, args) => {
     const onBegun = running.holdTimeout();
-    return runIsolated(bodies, { mark, args, subject, signal: running.signal, onBegun });
+    const whenConfirmed = (): Promise<void> | undefined => port.whenConfirmed?.();
+    return runIsolated(bodies, { mark, args, subject, signal: running.signal, whenConfirmed, onBegun });
   };
 }
 
-/** Calls one of the two, once: at once when the body ends at once. */
+/** Calls one of the two, once: at once when the body ends at once; else it says first that the body goes on. */
 function settle(
   fullId: string,
   body: () => unknown,
   onValue: (value: unknown) => void,
   onError: (thrown: unknown) => void,
+  onLater: () => void,
 ): void {
   let value: unknown;
   try {
@@ -163,8 +180,9 @@ function settle(
   } catch (cause) {
     return onError(unusableResult(`step "${fullId}"`, messageOf(cause), cause));
   }
-  if (isLater) void follow(value, onValue, onError);
-  else onValue(value);
+  if (!isLater) return onValue(value);
+  onLater();
+  void follow(value, onValue, onError);
 }
 
 function isThenable(value: unknown): boolean {

@@ -3,7 +3,8 @@
  * lines of the handler's code while that is a replay (`replay-watch.ts`). Lines of step bodies are always logged.
  */
 import type { LoggerLike, LogLevel } from "@holdfast/core";
-import { type CurrentStep, currentExecution } from "./current.ts";
+import { type CurrentStep, type TracedExecution, tracedExecution } from "./current.ts";
+import { traceIds } from "./trace-ids.ts";
 
 export interface LoggedRun {
   readonly runId: string;
@@ -47,10 +48,10 @@ export function createRunLogger(base: LoggerLike, run: LoggedRun): LoggerLike {
 
 /** As everywhere: a logger that fails does not disturb the code that logs. */
 function writeLine(name: PropertyKey, args: readonly unknown[], run: LoggedRun, targets: Targets): void {
-  const current = currentExecution();
-  const step = current?.runId === run.runId ? current.step : undefined;
-  if (step === undefined && run.isReplaying()) return;
-  writeTo(targets.of(step), name, args);
+  const current = tracedExecution();
+  const own = current?.runId === run.runId ? current : undefined;
+  if (own?.step === undefined && run.isReplaying()) return;
+  writeTo(targets.of(own), name, args);
 }
 
 function writeTo({ logger, fields }: Target, name: PropertyKey, args: readonly unknown[]): void {
@@ -81,15 +82,17 @@ class Targets {
     this.#run = run;
   }
 
-  of(step: CurrentStep | undefined): Target {
+  of(execution: TracedExecution | undefined): Target {
     const { runId, functionSlug, attempt } = this.#run;
+    const step = execution?.step;
     if (step === undefined) {
-      this.#ofHandler ??= targetOf(this.#base, { runId, functionSlug, attempt });
+      this.#ofHandler ??= targetOf(this.#base, { runId, functionSlug, attempt, ...traceIds(execution) });
       return this.#ofHandler;
     }
     const known = this.#ofSteps.get(step);
     if (known !== undefined) return known;
-    const made = targetOf(this.#base, { runId, functionSlug, stepId: step.id, attempt: step.attempt });
+    const ids = traceIds(execution, step);
+    const made = targetOf(this.#base, { runId, functionSlug, stepId: step.id, attempt: step.attempt, ...ids });
     this.#ofSteps.set(step, made);
     return made;
   }

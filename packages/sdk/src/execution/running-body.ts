@@ -3,6 +3,7 @@
  * each attempt, and drops what a body comes to after its time is over.
  */
 import type { TimerHandle, Timers } from "@holdfast/core";
+import { findNodeModule } from "../runtime.ts";
 import { StepTimeoutError } from "../steps/errors.ts";
 import type { RunningStep } from "../steps/step-call.ts";
 
@@ -106,6 +107,8 @@ export class RunningBody implements RunningStep {
     const follow = (): void => controller.abort(outer.reason);
     if (outer.aborted) follow();
     else {
+      // Every body of the run may follow it at once: that is no leak, which Node would warn of.
+      findNodeModule("node:events")?.setMaxListeners(0, outer);
       outer.addEventListener("abort", follow, { once: true });
       this.#unfollow = () => outer.removeEventListener("abort", follow);
     }

@@ -12,7 +12,7 @@ interface Recorded {
 }
 
 /**
- * The order in which a pass finds steps, compared with the order on record: a changed sequence of steps must be told,
+ * The order in which a pass finds steps, compared with the order on record: a changed sequence of steps must be reported,
  * and nothing of it run, but a race that comes out otherwise or code between steps that takes its time is no change.
  *
  * ORDER-1. A step is numbered when its place cannot depend on time: it was found in the same breath as a numbered step

@@ -5,7 +5,7 @@
 import { parseDurationMs, toPlainError } from "@holdfast/core";
 import type { StepResult } from "@holdfast/engine";
 import { isRecord, type Op } from "@holdfast/protocol";
-import { HoldfastError } from "../sdk.ts";
+import { HoldfastError, mockOf } from "../sdk.ts";
 import type { StepCall } from "../steps/step-call.ts";
 import type { StepAnswer } from "./test-types.ts";
 
@@ -30,8 +30,13 @@ export class Answers {
     for (const answer of answers) this.#byId.set(answer.id, answer);
   }
 
+  /** Of the steps that it answers. */
+  get ids(): readonly string[] {
+    return [...this.#byId.keys()];
+  }
+
   find(fullId: string): StepAnswer | undefined {
-    return this.#byId.get(fullId) ?? this.#byId.get(fullId.replace(/:\d+$/, ""));
+    return mockOf((id) => this.#byId.get(id), fullId);
   }
 
   /** A body of the author's is replaced by the test's. */

@@ -122,9 +122,9 @@ export class FunctionRun {
   /** The ops, up to the step at which to stop. */
   #noted(ops: readonly Op[]): readonly Op[] {
     const end = ops.findIndex((op) => this.#isAtEnd(op)) + 1;
-    const told = end === 0 ? ops : ops.slice(0, end);
-    for (const op of told) if (isStep(op) && !this.#memory.state.memo.has(op.id)) this.#note(op);
-    return told;
+    const reported = end === 0 ? ops : ops.slice(0, end);
+    for (const op of reported) if (isStep(op) && !this.#memory.state.memo.has(op.id)) this.#note(op);
+    return reported;
   }
 
   #note(op: Op): void {

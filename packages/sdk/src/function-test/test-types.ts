@@ -31,8 +31,8 @@ export interface FunctionTestOptions {
    */
   readonly replay?: boolean;
   /**
-   * Where the bodies of isolated steps run: "inline" (default) in the test's thread, so that mocks and breakpoints work;
-   * "real" in threads, as in the app.
+   * Where isolated steps and handlers run: "inline" (default) in the test's thread, so that breakpoints work; "real" in
+   * threads, as in the app, with their budgets. Steps that `steps` answers run in the test's thread either way.
    */
   readonly isolation?: "inline" | "real";
   /** What time it is at the start, in milliseconds since the Unix epoch. Default: now. */

@@ -2,10 +2,10 @@
  * The client of an app as plain data, for plain handlers in pool threads: they send events and read runs with the keys
  * that main has. Keys are in the clear here, so this goes to threads of the same process and nowhere else.
  */
-import { type LoggerLike, systemClock, systemRandom, systemTimers } from "@holdfast/core";
+import type { LoggerLike } from "@holdfast/core";
 import { fetchRunState } from "../events/run-state.ts";
 import { sendEvents } from "../events/send-events.ts";
-import type { SendPorts } from "../events/send-http.ts";
+import { sendPorts } from "../events/send-http.ts";
 import { sendSignal } from "../events/send-signal.ts";
 import { Secret } from "../options.ts";
 import type { AppClient, ResolvedClientOptions } from "./app-client.ts";
@@ -28,12 +28,7 @@ export function clientDataOf({ options }: AppClient): ClientData {
 export function clientOf({ keys, ...rest }: ClientData, logger: LoggerLike): AppClient {
   const secrets = KEYS.flatMap((name) => (keys[name] === undefined ? [] : [[name, new Secret(keys[name])]]));
   const options: ResolvedClientOptions = { ...rest, ...Object.fromEntries(secrets), logger };
-  const ports: SendPorts = {
-    clock: systemClock,
-    timers: systemTimers,
-    random: systemRandom,
-    fetch: (url, init) => globalThis.fetch(url, init),
-  };
+  const ports = sendPorts();
   return {
     options,
     schemas: undefined,

@@ -15,6 +15,7 @@ import { FunctionChecks } from "./function-checks.ts";
 import { type FunctionConfig, failureConfig, functionConfig, idOf, queueOf, retryPolicyOf } from "./function-config.ts";
 import type { FunctionOptions } from "./function-options.ts";
 import { type IsolatedHandler, isolatedHandlerOf } from "./isolate-option.ts";
+import { hintsOf } from "./name-hints.ts";
 
 /** What a handler is given. */
 export interface HandlerContext<Event, Schemas extends SchemaMap = SchemaMap> {
@@ -99,6 +100,8 @@ export interface FunctionDefinition {
   readonly onFailure?: (context: FailureContext<unknown>) => unknown;
   /** Schemas that triggers brought along, by event name. */
   readonly schemas: ReadonlyMap<string, StandardSchemaV1>;
+  /** Names in its options that are probably misspelt, each in a sentence. */
+  readonly hints?: readonly string[];
 }
 
 /** @throws HoldfastError `FUNCTION_INVALID` */
@@ -110,7 +113,8 @@ export function defineFunction(
   const appId = client.options.id;
   const check: FunctionChecks = new FunctionChecks(idOf(options));
   checkHandler(check, options, handler);
-  const config = functionConfig(appId, options);
+  const hints = hintsOf(client.schemas, options);
+  const config = functionConfig(appId, options, hints);
   const { isolate, onFailure, retryIf } = options;
   const queue = queueOf(options);
   check.ensure(onFailure === undefined || typeof onFailure === "function", "`onFailure` must be a function.");
@@ -124,6 +128,7 @@ export function defineFunction(
     handler: (handler ?? notHere) as FunctionDefinition["handler"],
     ...(isolate === undefined ? {} : { isolate: isolatedHandlerOf(check, isolate) }),
     schemas: schemasOf(options.triggers),
+    hints,
     ...(onFailure === undefined
       ? {}
       : {

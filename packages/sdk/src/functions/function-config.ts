@@ -57,7 +57,7 @@ const MAX_CONCURRENCY = 2;
  * The function's configuration for the gateway.
  * @throws HoldfastError `FUNCTION_INVALID` that names the function and the option
  */
-export function functionConfig(appId: string, options: FunctionOptions): FunctionConfig {
+export function functionConfig(appId: string, options: FunctionOptions, hints: readonly string[] = []): FunctionConfig {
   const check = new FunctionChecks(idOf(options));
   check.object(options, "options", KNOWN);
   const id = check.label(options.id, "id", 200).trim();
@@ -81,7 +81,7 @@ export function functionConfig(appId: string, options: FunctionOptions): Functio
       singleton: singletonOf(check, options.singleton),
       cancel: cancelsOf(check, options.cancelOn),
       // Known to our gateway only.
-      holdfast: oursOf(check, options),
+      holdfast: oursOf(check, options, hints),
     }),
   };
 }
@@ -92,12 +92,17 @@ export function retryPolicyOf(check: FunctionChecks, { retries }: Pick<FunctionO
 }
 
 /** What only our gateway knows; undefined = nothing. */
-function oursOf(check: FunctionChecks, options: FunctionOptions): Record<string, unknown> | undefined {
+function oursOf(
+  check: FunctionChecks,
+  options: FunctionOptions,
+  hints: readonly string[],
+): Record<string, unknown> | undefined {
   const { deadline, queue, retention } = options;
   const ours = compact({
     deadline: deadline === undefined ? undefined : check.duration(deadline, "deadline"),
     queue: queue === undefined ? undefined : queueNameOf(check, queue),
     retention: retention === undefined ? undefined : retentionOf(check, retention),
+    hints: hints.length === 0 ? undefined : hints,
   });
   return Object.keys(ours).length === 0 ? undefined : ours;
 }
@@ -149,9 +154,7 @@ function checkTogether(check: FunctionChecks, options: FunctionOptions): void {
 }
 
 function triggersOf(check: FunctionChecks, triggers: unknown): FunctionConfig["triggers"] {
-  if (triggers === undefined) {
-    check.fail('`triggers` is missing: give { event: "name" } or { cron: "..." }, or [] if it is only invoked.');
-  }
+  if (triggers === undefined) return [];
   const list: unknown[] = Array.isArray(triggers) ? triggers : [triggers];
   check.ensure(list.length <= MAX_TRIGGERS, `there are more than ${MAX_TRIGGERS} triggers.`);
   const made = list.map((trigger, index) => triggerOf(check, trigger, `triggers[${index}]`));

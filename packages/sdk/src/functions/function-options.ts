@@ -6,72 +6,209 @@ import type { IsolateOption } from "./isolate-option.ts";
 
 /** So many runs at once, of all or per value of the key. */
 export interface ConcurrencyOption {
-  /** How many runs may be at work at once. */
+  /**
+   * How many runs may be at work at once.
+   * @example limit: 2
+   */
   readonly limit: number;
-  /** Expression; the limit holds for each of its values. */
+  /**
+   * Expression; the limit holds for each of its values.
+   * @example key: "event.data.customer"
+   */
   readonly key?: string;
+  /**
+   * Which runs count together: `fn` (default) those of the function, `env` all of the environment with the same
+   * key, `account` all of all environments with the same key.
+   * @example scope: "account"
+   */
   readonly scope?: "fn" | "env" | "account";
 }
 
 export interface CancelOption {
-  /** Runs are cancelled by an event of this name. */
-  readonly event: string | { readonly event: string };
-  /** Expression over `event` (the run's) and `async` (the cancelling one). */
+  /**
+   * Runs are cancelled by an event of this name.
+   * @example event: "shop/order.cancelled"
+   */
+  readonly event:
+    | string
+    | {
+        /** The name, as of a declared event. */
+        readonly event: string;
+      };
+  /**
+   * Expression over `event` (the run's) and `async` (the cancelling one).
+   * @example if: "async.data.orderId == event.data.id"
+   */
   readonly if?: string;
-  /** Path that must be equal in both events, such as "data.userId"; a short form of `if`. */
+  /**
+   * Path that must be equal in both events, such as "data.userId"; a short form of `if`.
+   * @example match: "data.orderId"
+   */
   readonly match?: string;
-  /** Only this long after the run's start; a duration, or an instant. */
+  /**
+   * Only this long after the run's start; a duration, or an instant.
+   * @example timeout: "2h"
+   */
   readonly timeout?: DurationInput | Date;
 }
 
 /** What can be said about a function beside its handler. Expressions are CEL. */
 export interface FunctionOptions<Triggers = TriggerInput | readonly TriggerInput[]> {
-  /** Unique within the app. */
+  /**
+   * Unique within the app.
+   * @example id: "order"
+   */
   readonly id: string;
-  /** For people. Default: the id. */
+  /**
+   * For people. Default: the id.
+   * @example name: "Take an order"
+   */
   readonly name?: string;
-  /** What starts it; `[]` for a function that is only invoked. */
-  readonly triggers: Triggers;
-  /** How often a failed step or function is tried again, 0 to 20, and when. Default 2, so 3 attempts in all. */
+  /**
+   * What starts it. Default: nothing but `invoke` of an app, a step or the API.
+   * @example triggers: [{ event: "shop/order.placed" }, { cron: "0 9 * * *" }]
+   */
+  readonly triggers?: Triggers;
+  /**
+   * How often a failed step or function is tried again, 0 to 20, and when. Default 2, so 3 attempts in all.
+   * @example retries: { attempts: 6, base: "2s", factor: 3, max: "10m" }
+   */
   readonly retries?: number | RetryOptions;
-  /** Called with what a step or the handler threw: false = it has failed permanently. */
+  /**
+   * Called with what a step or the handler threw: false = it has failed permanently.
+   * @example retryIf: (error) => !(error instanceof HttpError && error.status < 500)
+   */
   readonly retryIf?: RetryIf;
-  /** Expression; runs with the same value within 24 hours start once. */
+  /**
+   * Expression; runs with the same value within 24 hours start once.
+   * @example idempotency: "event.data.cart"
+   */
   readonly idempotency?: string;
+  /**
+   * Collects events and starts one run with all of them: `events` of the handler. Not with `cancelOn`, `debounce`,
+   * `singleton` or `priority`.
+   * @example batchEvents: { maxSize: 100, timeout: "5s", key: "event.data.series" }
+   */
   readonly batchEvents?: {
+    /** A run starts when so many are there, 2 or more. */
     readonly maxSize: number;
+    /** Or so long after the first one. */
     readonly timeout: DurationInput;
+    /** Expression; a batch for each of its values. */
     readonly key?: string;
+    /** Expression; events for which it is false start a run at once. */
     readonly if?: string;
   };
-  readonly rateLimit?: { readonly limit: number; readonly period: DurationInput; readonly key?: string };
-  readonly throttle?: {
+  /**
+   * Starts no more than so many runs in a period; events beyond that are skipped and start nothing.
+   * @example rateLimit: { limit: 1, period: "1h", key: "event.data.customer" }
+   */
+  readonly rateLimit?: {
+    /** How many runs. */
     readonly limit: number;
+    /** In how long, at most a day. */
     readonly period: DurationInput;
-    readonly burst?: number;
+    /** Expression; the limit holds for each of its values. */
     readonly key?: string;
   };
+  /**
+   * Paces starts: `limit` + `burst` runs start at once, then one every `period / limit`; others wait for their turn.
+   * @example throttle: { limit: 10, period: "1m", burst: 5, key: "event.data.tenant" }
+   */
+  readonly throttle?: {
+    /** How many runs start in a period. */
+    readonly limit: number;
+    /** At most 7 days; runs start evenly over it. */
+    readonly period: DurationInput;
+    /** How many more may start at once. Default 0. */
+    readonly burst?: number;
+    /** Expression; the limit holds for each of its values. */
+    readonly key?: string;
+  };
+  /**
+   * How many runs may be at work at once; others wait. A number, or up to two limits. A run that sleeps or waits
+   * takes no place.
+   * @example concurrency: [{ limit: 2, key: "event.data.customer" }, { limit: 50 }]
+   */
   readonly concurrency?: number | ConcurrencyOption | readonly ConcurrencyOption[];
-  readonly debounce?: { readonly period: DurationInput; readonly timeout?: DurationInput; readonly key?: string };
-  readonly priority?: { readonly run: string };
-  readonly timeouts?: { readonly start?: DurationInput; readonly finish?: DurationInput };
-  /** How long after its creation a run may go on: then it fails with `RUN_DEADLINE_EXCEEDED`, without another attempt. */
+  /**
+   * Starts one run with the last event, once no other one has come for a while.
+   * @example debounce: { period: "30s", timeout: "10m", key: "event.data.tenant" }
+   */
+  readonly debounce?: {
+    /** How long it has to be quiet, 1 s to 7 days. */
+    readonly period: DurationInput;
+    /** After so long it starts though events keep coming. Default: never. */
+    readonly timeout?: DurationInput;
+    /** Expression; each of its values is debounced by itself. */
+    readonly key?: string;
+  };
+  /**
+   * Puts a run ahead of others of the function.
+   * @example priority: { run: "event.data.plan == 'paid' ? 120 : 0" }
+   */
+  readonly priority?: {
+    /** Expression that gives the seconds by which it is ahead, -600 to 600. */
+    readonly run: string;
+  };
+  /**
+   * Cancels runs that take too long.
+   * @example timeouts: { start: "10m", finish: "2h" }
+   */
+  readonly timeouts?: {
+    /** A run that has not started by then is cancelled. */
+    readonly start?: DurationInput;
+    /** A run that has not ended so long after its start is cancelled. */
+    readonly finish?: DurationInput;
+  };
+  /**
+   * How long after its creation a run may go on: then it fails with `RUN_DEADLINE_EXCEEDED`, without another
+   * attempt.
+   * @example deadline: "90s"
+   */
   readonly deadline?: DurationInput;
   /**
-   * The queue that its runs wait in: only workers that serve it (`connect({ queues })`) run them. Default: the queue
-   * `default`, which workers serve that name none.
+   * The queue that its runs wait in: only workers that serve it (`connect({ queues })`) run them. Default: the
+   * queue `default`, which workers serve that name none.
+   * @example queue: "gpu"
    */
   readonly queue?: string;
   /**
-   * How long its runs are kept after they have ended, instead of as long as the gateway keeps all others; `off`: without
-   * end. A run that was cancelled is kept like one that completed. Gateways that do not know it keep their own rule.
+   * How long its runs are kept after they have ended, instead of as long as the gateway keeps all others; `off`:
+   * without end. A run that was cancelled is kept like one that completed. Gateways that do not know it keep their
+   * own rule.
+   * @example retention: { completed: "1d", failed: "30d" }
    */
-  readonly retention?: { readonly completed?: DurationInput | "off"; readonly failed?: DurationInput | "off" };
-  readonly singleton?: { readonly mode: "skip" | "cancel"; readonly key?: string };
+  readonly retention?: {
+    /** Runs that completed or were cancelled. */
+    readonly completed?: DurationInput | "off";
+    /** Runs that failed. */
+    readonly failed?: DurationInput | "off";
+  };
+  /**
+   * Lets one run at a time be under way, from its creation to its end.
+   * @example singleton: { mode: "skip", key: "event.data.customer" }
+   */
+  readonly singleton?: {
+    /** `skip`: an event that comes meanwhile starts nothing; `cancel`: it cancels the run that is under way. */
+    readonly mode: "skip" | "cancel";
+    /** Expression; one run for each of its values. */
+    readonly key?: string;
+  };
+  /**
+   * Events that cancel a run, up to five.
+   * @example cancelOn: [{ event: "shop/order.cancelled", match: "data.orderId" }]
+   */
   readonly cancelOn?: readonly CancelOption[];
-  /** For people; not sent. */
+  /**
+   * For people; not sent.
+   * @example description: "Charges the card and ships."
+   */
   readonly description?: string;
-  /** Runs its handler in a pool thread, which code that computes may block; there is no handler argument then. */
+  /**
+   * Runs its handler in a pool thread, which code that computes may block; there is no handler argument then.
+   * @example isolate: { module: new URL("./report.js", import.meta.url), export: "report" }
+   */
   readonly isolate?: IsolateOption;
 }
 

@@ -2,7 +2,7 @@
  * The option `isolate` of a function: which export of which module is the handler that a pool thread runs, and how long
  * one turn of it may take. Checked where the function is defined; `load-isolated.ts` imports the module.
  */
-import { type DurationInput, describeValue, HoldfastError, parseDurationMs } from "@holdfast/core";
+import { type DurationInput, describeValue, HoldfastError, parseDurationMs, pathOfFile } from "@holdfast/core";
 import { nodeModule } from "../runtime.ts";
 import { moduleUrl } from "../steps/isolated.ts";
 import type { FunctionChecks } from "./function-checks.ts";
@@ -10,11 +10,21 @@ import { DAY_MS } from "./function-checks.ts";
 
 /** The handler of a function that runs in a pool thread. */
 export interface IsolateOption {
-  /** The module that exports it: `new URL("./report.js", import.meta.url)`, or `path.join(__dirname, "report.cjs")`. */
+  /**
+   * The module that exports it: `new URL("./report.js", import.meta.url)`, or `path.join(__dirname, "report.cjs")`.
+   * @example module: new URL("./report.js", import.meta.url)
+   */
   readonly module: URL | string;
-  /** The name of the export: a handler, or the same function made by `createFunction` with a handler. */
+  /**
+   * The name of the export: a handler, or the same function made by `createFunction` with a handler.
+   * @example export: "report"
+   */
   readonly export: string;
-  /** How long one turn of it may take, from its start in the thread: then the thread is ended. 10 ms to 24 h. Default 5 min. */
+  /**
+   * How long one turn of it may take, from its start in the thread: then the thread is ended. 10 ms to 24 h.
+   * Default 5 min.
+   * @example budget: "20s"
+   */
   readonly budget?: DurationInput;
 }
 
@@ -61,7 +71,7 @@ function moduleOf(check: FunctionChecks, value: unknown): string {
   if (isMissing(url)) {
     throw new HoldfastError(
       "ISOLATE_MODULE_INVALID",
-      `Function "${check.functionId}": there is no file ${url.pathname}, which \`isolate.module\` names. A bundler must emit it as a file of its own, beside the one that defines the function.`,
+      `Function "${check.functionId}": there is no file ${pathOfFile(url.href)}, which \`isolate.module\` names. A bundler must emit it as a file of its own, beside the one that defines the function.`,
     );
   }
   return url.href;

@@ -4,6 +4,7 @@ import { encodeJsonBytes } from "@holdfast/protocol";
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import type { AppClient } from "./app-client.ts";
 import { definitionOf, type FunctionDefinition, type HoldfastFunction } from "./define-function.ts";
+import { EventSchemas } from "./event-schemas.ts";
 
 /** An app as it is given to `connect`. */
 export interface AppInput {
@@ -33,19 +34,31 @@ export interface Registry {
 }
 
 /**
- * What an app says of itself when it connects.
+ * What an app says of itself when it connects; `eventSchemas` are those of the connection.
  * @throws HoldfastError `FUNCTION_INVALID`, `FUNCTION_DUPLICATE`
  */
-export function appManifest(client: AppClient, functions: readonly HoldfastFunction[]): AppManifest {
+export function appManifest(
+  client: AppClient,
+  functions: readonly HoldfastFunction[],
+  eventSchemas: EventSchemas = new EventSchemas(),
+): AppManifest {
   const { id, appVersion } = client.options;
-  const configs = checkedDefinitions(client, functions).flatMap(({ config, failureConfig }) =>
-    failureConfig ? [config, failureConfig] : [config],
-  );
+  const configs = checkedDefinitions(client, functions).flatMap(({ config, failureConfig, schemas }) => {
+    const full = eventSchemas.addedTo(config, schemas, client.schemas);
+    return failureConfig ? [full, failureConfig] : [full];
+  });
   return {
     appName: id,
     ...(appVersion === undefined ? {} : { appVersion }),
     functions: encodeJsonBytes(configs),
   };
+}
+
+/** What is probably misspelt in the options of functions, to be logged when they connect. */
+export function registrationHints(apps: readonly AppInput[]): readonly string[] {
+  return apps.flatMap(({ functions }) =>
+    functions.flatMap((fn) => (definitionOf(fn)?.hints ?? []).map((hint) => `Function "${fn.slug}": ${hint}`)),
+  );
 }
 
 /** @throws HoldfastError `FUNCTION_INVALID`, `FUNCTION_DUPLICATE`, `OPTION_INVALID` */

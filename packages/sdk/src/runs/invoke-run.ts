@@ -8,24 +8,42 @@ import { callSigned, type Judgement, jsonRecord, type SendPorts } from "../event
 import { checkKnown } from "../options.ts";
 import { type DurationLike, durationMsOf, type InstantLike, instantOf } from "../steps/points-in-time.ts";
 import type { DataOf } from "../steps/references.ts";
+import { traceFields } from "../telemetry/tracing.ts";
+import { functionNameOf } from "./function-name.ts";
 import { type HeldBackBy, RunNotStartedError } from "./run-errors.ts";
 
 /** How a run is started from outside. */
 export interface InvocationOptions<Data = unknown> {
-  /** The `data` of its event; a JSON object. */
+  /**
+   * The `data` of its event; a JSON object.
+   * @example data: { item: 7 }
+   */
   readonly data?: Data;
-  /** The same id again, within 30 days, is the same run of the function. Default: a run for each call. */
+  /**
+   * The same id again, within 30 days, is the same run of the function. Default: a run for each call.
+   * @example id: "order-7"
+   */
   readonly id?: string;
-  /** Does not start before this. */
+  /**
+   * Does not start before this.
+   * @example at: new Date("2027-01-31T09:00:00Z")
+   */
   readonly at?: InstantLike;
   /**
    * A run that is not over by then fails with a `RunDeadlineError`, after its steps are undone; the function's own
    * `deadline` does not count. A duration counts from `at`, or from now.
+   * @example deadline: "90s"
    */
   readonly deadline?: InstantLike | DurationLike;
-  /** Begins with this version of the app instead of with the newest that is connected. */
+  /**
+   * Begins with this version of the app instead of with the newest that is connected.
+   * @example appVersion: "2.0"
+   */
   readonly appVersion?: string;
-  /** As many seconds ahead of other runs of the function, -600 to 600; replaces the function's own. */
+  /**
+   * As many seconds ahead of other runs of the function, -600 to 600; replaces the function's own.
+   * @example priority: 120
+   */
   readonly priority?: number;
 }
 
@@ -58,7 +76,7 @@ export async function invokeRun(
   given: unknown,
   ports: SendPorts,
 ): Promise<StartedRun> {
-  const name = functionNameOf(target, access.id);
+  const name = functionNameOf(target, access.id, "invoke()");
   const body = bodyOf(given, ports.clock);
   const url = new URL(`v1/functions/${encodeURIComponent(name)}/runs`, access.apiBaseUrl).href;
   const headers = { "Content-Type": "application/json", "x-inngest-event-id-seed": seedHeader(ports) };
@@ -71,23 +89,6 @@ export async function invokeRun(
     );
   }
   return startedRun(answer.value);
-}
-
-/**
- * `<app>-<function>`; what is given as text is taken as it is.
- * @throws HoldfastError `OPTION_INVALID`
- */
-function functionNameOf(target: unknown, appId: string): string {
-  if (typeof target === "string" && target !== "") return target;
-  const { slug, functionId, appId: otherApp } = (target ?? {}) as Record<string, unknown>;
-  if (typeof slug === "string" && slug !== "") return slug;
-  if (typeof functionId === "string" && functionId !== "") {
-    return `${typeof otherApp === "string" && otherApp !== "" ? otherApp : appId}-${functionId}`;
-  }
-  throw new HoldfastError(
-    "OPTION_INVALID",
-    'invoke() needs a function: one of createFunction(), referenceFunction({ functionId }), or a name such as "shop-order".',
-  );
 }
 
 function bodyOf(given: unknown, clock: Clock): string {
@@ -109,7 +110,8 @@ function bodyOf(given: unknown, clock: Clock): string {
     throw invalid(`The option \`priority\` of invoke() must be a whole number, -${MAX_PRIORITY} to ${MAX_PRIORITY}.`);
   }
   const start = at === undefined ? undefined : instant(at, "at");
-  return encode({ data: data ?? {}, id, at: start, deadline: end(deadline, start, clock), appVersion, priority });
+  const fields = { data: data ?? {}, id, at: start, deadline: end(deadline, start, clock), appVersion, priority };
+  return encode({ ...fields, ...traceFields() });
 }
 
 function instant(value: unknown, name: string): string {

@@ -10,9 +10,15 @@ import { type DurationLike, durationMsOf } from "../steps/points-in-time.ts";
 import { reviveError } from "../steps/revive-error.ts";
 
 export interface ResultOptions {
-  /** Gives up after this with `RUN_RESULT_TIMEOUT`; the run goes on. Default: never. */
+  /**
+   * Gives up after this with `RUN_RESULT_TIMEOUT`; the run goes on. Default: never.
+   * @example timeout: "30s"
+   */
   readonly timeout?: DurationLike;
-  /** Gives up when it fires, with its reason; the run goes on. */
+  /**
+   * Gives up when it fires, with its reason; the run goes on.
+   * @example signal: AbortSignal.timeout(30_000)
+   */
   readonly signal?: AbortSignal;
 }
 

@@ -7,10 +7,13 @@ import {
   deleteRun,
   fetchRun,
   fetchRuns,
+  holdRun,
   type Run,
   type RunFilter,
   type RunPage,
+  releaseRun,
   repairRun,
+  retryCompensations,
 } from "../events/runs.ts";
 import type { SendPorts } from "../events/send-http.ts";
 import { type InstantLike, instantOf } from "../steps/points-in-time.ts";
@@ -21,20 +24,32 @@ import { type RunHandle, runHandle } from "./run-handle.ts";
 
 /** Which runs to list. */
 export interface ListRunsOptions extends Omit<RunFilter, "after" | "before"> {
-  /** Created at this time or later. */
+  /**
+   * Created at this time or later.
+   * @example after: new Date("2027-01-31T00:00:00Z")
+   */
   readonly after?: InstantLike | number;
-  /** Created before this time. */
+  /**
+   * Created before this time.
+   * @example before: Date.now()
+   */
   readonly before?: InstantLike | number;
 }
 
 /** On which version of its app a run goes on. */
 export interface RepairOptions {
-  /** "newest" (default), "same" as the run had, or a version of the app. */
+  /**
+   * "newest" (default), "same" as the run had, or a version of the app.
+   * @example appVersion: "same"
+   */
   readonly appVersion?: string;
 }
 
 export interface ForkOptions extends RepairOptions {
-  /** What the step gives, instead of being done again: JSON. */
+  /**
+   * What the step gives, instead of being done again: JSON.
+   * @example result: { id: 7 }
+   */
   readonly result?: unknown;
 }
 
@@ -82,6 +97,21 @@ export interface RunsApi {
    * @throws HoldfastError `RUNS_UNAVAILABLE`, with the gateway's reason
    */
   delete(runId: string, options?: { readonly cancel?: boolean }): Promise<boolean>;
+  /**
+   * Keeps a run, with log and event, whatever its age, until it is released.
+   * @throws HoldfastError `RUNS_UNAVAILABLE`, with the gateway's reason
+   */
+  hold(runId: string, reason?: string): Promise<void>;
+  /**
+   * Releases a run: it goes when its time is over. False: it was not on hold.
+   * @throws HoldfastError `RUNS_UNAVAILABLE`, with the gateway's reason
+   */
+  release(runId: string): Promise<boolean>;
+  /**
+   * Makes a failed run try again what it could not undo. False: there was nothing to undo.
+   * @throws HoldfastError `RUNS_UNAVAILABLE`, with the gateway's reason
+   */
+  retryCompensations(runId: string): Promise<boolean>;
   /** The handle of a run: `await app.runs.handle<typeof order>(id).result()`. */
   handle<Target = unknown>(runId: string): RunHandle<ResultOf<Target>>;
   /**
@@ -141,6 +171,18 @@ export class Runs implements RunsApi {
 
   delete(runId: string, { cancel = false }: { readonly cancel?: boolean } = {}): Promise<boolean> {
     return deleteRun(this.#access, runId, { cancel }, this.#ports());
+  }
+
+  hold(runId: string, reason = ""): Promise<void> {
+    return holdRun(this.#access, runId, reason, this.#ports());
+  }
+
+  release(runId: string): Promise<boolean> {
+    return releaseRun(this.#access, runId, this.#ports());
+  }
+
+  retryCompensations(runId: string): Promise<boolean> {
+    return retryCompensations(this.#access, runId, this.#ports());
   }
 
   handle<Target = unknown>(runId: string): RunHandle<ResultOf<Target>> {

@@ -3,7 +3,7 @@
  * the thread that evaluates its module, under its module and name; a pool thread imports the module and finds it there.
  * This file is all that such a module needs of Holdfast, so it imports little.
  */
-import { type DurationInput, describeValue, HoldfastError, MAX_DURATION_MS, parseDurationMs } from "@holdfast/core";
+import { type DurationInput, describeValue, HoldfastError, parseDurationMs } from "@holdfast/core";
 
 /** Where a pool thread finds a function, and what it may use. */
 export interface IsolationMark {
@@ -17,11 +17,15 @@ export interface IsolationMark {
 
 export interface IsolatedOptions {
   /**
-   * How long one call may take, from its start in the thread; then the thread is ended and the step's attempt fails with
-   * `ISOLATE_BUDGET`. Default 5 min.
+   * How long one call may take, from its start in the thread, up to 24 h; then the thread is ended and the step's attempt
+   * fails with `ISOLATE_BUDGET`. Default 5 min.
+   * @example budget: "20s"
    */
   readonly budget?: DurationInput;
-  /** The most memory that the thread's objects may take, in megabytes; default: Node's. */
+  /**
+   * The most memory that the thread's objects may take, in megabytes; default: Node's.
+   * @example memoryMb: 256
+   */
   readonly memoryMb?: number;
 }
 
@@ -50,6 +54,8 @@ const MARK_KEY = Symbol.for("holdfast.isolationMark");
 export const POOL_THREAD_KEY = Symbol.for("holdfast.poolThread");
 
 const DEFAULT_BUDGET_MS = 5 * 60_000;
+/** Timers of Node do not reach further than 24 days. */
+const MAX_BUDGET_MS = 24 * 60 * 60_000;
 const MAX_NAME_LENGTH = 256;
 /** Less, and Node cannot start a thread. */
 const MIN_MEMORY_MB = 16;
@@ -166,20 +172,23 @@ export function moduleUrl(module: unknown): string {
   );
 }
 
+/** Of a path of this system or of Windows, whose code may be tried elsewhere: `C:\\app`, `\\\\server\\share`. */
 function fileUrl(path: string): string {
-  const slashes = path.replaceAll("\\", "/");
-  const escaped = slashes.replaceAll(/[%?#\n\r\t]/g, (character) => encodeURIComponent(character));
+  const isWindows = /^(\\|[a-zA-Z]:)/.test(path);
+  const slashes = isWindows ? path.replaceAll("\\", "/") : path;
+  const escaped = slashes.replaceAll(/[%?#\\\n\r\t]/g, (character) => encodeURIComponent(character));
+  if (isWindows && slashes.startsWith("//")) return new URL(`file:${escaped}`).href;
   return new URL(`file://${slashes.startsWith("/") ? "" : "/"}${escaped}`).href;
 }
 
 /** @throws HoldfastError `OPTION_INVALID` */
 export function parseBudgetMs(budget: DurationInput, what: string): number {
   try {
-    return parseDurationMs(budget, "`budget`", { minMs: 1, maxMs: MAX_DURATION_MS });
+    return parseDurationMs(budget, "`budget`", { minMs: 1, maxMs: MAX_BUDGET_MS });
   } catch (cause) {
     throw new HoldfastError(
       "OPTION_INVALID",
-      `The option \`budget\` of ${what} is not a duration of at least 1 ms: ${describeValue(budget)}. Give milliseconds or a string such as "20s".`,
+      `The option \`budget\` of ${what} is no duration from 1 ms to 24 h: ${describeValue(budget)}. Give milliseconds or a string such as "20s".`,
       { cause },
     );
   }

@@ -1,5 +1,5 @@
 /**
- * The words of the machine of a pass: what it is told, what it asks for, and its state. The rules are in
+ * The types of the machine of a pass: its events, its effects and its state. The rules are in
  * `pass-machine.ts` and, for passes that go on in place, in `in-place-machine.ts`.
  */
 import type { CheckpointOutcome } from "@holdfast/protocol";

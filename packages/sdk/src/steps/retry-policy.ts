@@ -8,17 +8,30 @@ import { type DurationLike, durationMsOf } from "./points-in-time.ts";
 
 /** When something that failed is tried again. The wait before retry n is `base * factor^(n - 1)`, at most `max`. */
 export interface RetryOptions {
-  /** How often it is tried again after the first attempt, 0 to 20: 3 are up to four attempts. Default 2. */
+  /**
+   * How often it is tried again after the first attempt, 0 to 20: 3 are up to four attempts. Default 2.
+   * @example attempts: 6
+   */
   readonly attempts?: number;
-  /** The wait before the first retry. Default "1s". */
+  /**
+   * The wait before the first retry. Default "1s".
+   * @example base: "2s"
+   */
   readonly base?: DurationLike;
-  /** Each further wait is so many times as long, 1 to 1000. Default 2. */
+  /**
+   * Each further wait is so many times as long, 1 to 1000. Default 2.
+   * @example factor: 3
+   */
   readonly factor?: number;
-  /** No wait is longer, at most 24 h. Default "1m", or `base` if that is longer. */
+  /**
+   * No wait is longer, at most 24 h. Default "1m", or `base` if that is longer.
+   * @example max: "10m"
+   */
   readonly max?: DurationLike;
   /**
-   * By which part of it a wait may be shorter or longer, 0 to 1, so that what failed together is not retried together.
-   * Follows from run, step and attempt. Default 0.2.
+   * By which part of it a wait may be shorter or longer, 0 to 1, so that what failed together is not retried
+   * together. Follows from run, step and attempt. Default 0.2.
+   * @example jitter: 0.5
    */
   readonly jitter?: number;
 }

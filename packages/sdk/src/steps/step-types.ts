@@ -13,46 +13,75 @@ export type TimeoutInput = DurationLike | InstantLike;
 
 export interface StepRunOptions<Result = unknown> {
   /**
-   * Undoes the step when the function has failed permanently: called with the step's result and the error that the function
-   * failed with, in the reverse order in which steps finished, as a durable step with its own retries.
+   * Undoes the step when the function has failed permanently: called with the step's result and the error that the
+   * function failed with, in the reverse order in which steps finished, as a durable step with its own retries.
+   * @example compensate: (seat) => seats.cancel(seat.id)
    */
   readonly compensate?: (result: StepResult<Awaited<Result>>, error: Error) => unknown;
   /**
-   * How often this step is tried again, and when; what is left out is as the function's `retries` say. Never more often
-   * than these.
+   * How often this step is tried again, and when; what is left out is as the function's `retries` say. Never more
+   * often than these.
+   * @example retries: { attempts: 2, base: "1m" }
    */
   readonly retries?: number | RetryOptions;
-  /** Called with what the body threw: false = it has failed permanently. In place of the function's. */
+  /**
+   * Called with what the body threw: false = it has failed permanently. In place of the function's.
+   * @example retryIf: (error) => !(error instanceof HttpError && error.status < 500)
+   */
   readonly retryIf?: RetryIf;
   /**
-   * How long one attempt may take, from the start of the body. Then the attempt fails with a `StepTimeoutError`, which is
-   * retried as any failure; `stepSignal()` of the body fires, and what the body still comes to is not used. At least 1 ms;
-   * default: no limit.
+   * How long one attempt may take, from the start of the body. Then the attempt fails with a `StepTimeoutError`,
+   * which is retried as any failure; `stepSignal()` of the body fires, and what the body still comes to is not
+   * used. At least 1 ms; default: no limit.
+   * @example timeout: "30s"
    */
   readonly timeout?: DurationLike;
 }
 
 /** A step's id and its options in one object: what follows the body is for the body, whatever it looks like. */
 export interface StepIdWithOptions<Result = unknown> extends StepRunOptions<Result> {
+  /**
+   * Names the step within its function: its result is found by it.
+   * @example id: "charge the card"
+   */
   readonly id: string;
-  /** How it is called for people. */
+  /**
+   * How it is called for people.
+   * @example name: "Charge the card"
+   */
   readonly name?: string;
 }
 
 export interface WaitForEventOptions<Target, Schema> {
-  /** The event's name, or a declared event. */
+  /**
+   * The event's name, or a declared event.
+   * @example event: "shop/approved"
+   */
   readonly event: Target;
-  /** Checks and types the event's data; default: that of the declared event, or of the client's `schemas`. */
+  /**
+   * Checks and types the event's data; default: that of the declared event, or of the client's `schemas`.
+   * @example schema: staticSchema<{ by: string }>()
+   */
   readonly schema?: Schema;
-  /** How long to wait. When it is over the step gives null. */
+  /**
+   * How long to wait. When it is over the step gives null.
+   * @example timeout: "3d"
+   */
   readonly timeout: TimeoutInput;
-  /** CEL expression over `event` (the run's) and `async` (the one that is waited for). */
+  /**
+   * CEL expression over `event` (the run's) and `async` (the one that is waited for).
+   * @example if: "async.data.orderId == event.data.id"
+   */
   readonly if?: string;
-  /** Path that must be equal in both events, such as "data.userId"; a short form of `if`. */
+  /**
+   * Path that must be equal in both events, such as "data.userId"; a short form of `if`.
+   * @example match: "data.orderId"
+   */
   readonly match?: string;
   /**
-   * From when on an event counts: "wait" (default), only one that comes after the wait began; "run", also one that came
-   * before, since the run was created, and that no earlier step of this run was given.
+   * From when on an event counts: "wait" (default), only one that comes after the wait began; "run", also one that
+   * came before, since the run was created, and that no earlier step of this run was given.
+   * @example since: "run"
    */
   readonly since?: "run" | "wait";
 }
@@ -66,10 +95,20 @@ export type WaitedEvent<Target, Schema, Schemas> = EventOfTrigger<
 >;
 
 export interface WaitForSignalOptions {
+  /**
+   * Its name: `sendSignal` with the same one ends the wait. One run at a time may wait for it.
+   * @example signal: "order-42-approved"
+   */
   readonly signal: string;
-  /** How long to wait. When it is over the step gives null. */
+  /**
+   * How long to wait. When it is over the step gives null.
+   * @example timeout: "3d"
+   */
   readonly timeout: TimeoutInput;
-  /** When another run waits for the same signal: "fail" (default) fails this run, "replace" takes the wait over. */
+  /**
+   * When another run waits for the same signal: "fail" (default) fails this run, "replace" takes the wait over.
+   * @example onConflict: "replace"
+   */
   readonly onConflict?: "replace" | "fail";
 }
 
@@ -80,10 +119,20 @@ export type InvokeResult<Output> = unknown extends Output ? Output : Output exte
 type Nothing = undefined | void;
 
 export type InvokeOptions<Target> = {
-  /** A function made by `createFunction`, of this app or another, or `referenceFunction(...)`. */
+  /**
+   * A function made by `createFunction`, of this app or another, or `referenceFunction(...)`.
+   * @example function: printLabel
+   */
   readonly function: Target;
+  /**
+   * The version of the event's shape that the function is given as `event.v`.
+   * @example v: "2"
+   */
   readonly v?: string;
-  /** How long its end is waited for; then the step fails with an `InvokeTimeoutError`. Default: a year. */
+  /**
+   * How long its end is waited for; then the step fails with an `InvokeTimeoutError`. Default: a year.
+   * @example timeout: "1h"
+   */
   readonly timeout?: TimeoutInput;
 } & (UntypedData extends DataOf<Target> ? { readonly data?: DataOf<Target> } : { readonly data: DataOf<Target> });
 
@@ -129,7 +178,7 @@ export interface StepTools<Schemas extends SchemaMap = SchemaMap> {
   /** Sends events, once: a repeat after a crash carries the same ids, by which the gateway knows it. */
   sendEvent<const Events extends OutgoingEvent | readonly OutgoingEvent[]>(
     id: StepId,
-    events: Events & CheckedOutgoings<Events, Schemas>,
+    events: CheckedOutgoings<Events, Schemas>,
   ): Promise<{ ids: string[] }>;
   /** Sends a signal; gives the run that waited for it, if one did. */
   sendSignal(id: StepId, signal: { readonly signal: string; readonly data?: unknown }): Promise<{ runId?: string }>;

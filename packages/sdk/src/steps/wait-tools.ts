@@ -12,8 +12,8 @@ export interface WaitToolsDeps {
   readonly exact: boolean;
   /** The gateway ends waits by events that came before, where that is asked for. */
   readonly looksBack: boolean;
-  /** The schema of an event's data, by the client's options. */
-  schemaOf(eventName: string): StandardSchemaV1 | undefined;
+  /** The schema of an event's data, by the client's options; `isDeclared`: the event is one of `eventType()`. */
+  schemaOf(eventName: string, isDeclared: boolean): StandardSchemaV1 | undefined;
   /** The app whose function runs. */
   readonly client: { readonly options: { readonly id: string } };
 }
@@ -32,7 +32,7 @@ export function eventCall({ exact, looksBack, schemaOf }: WaitToolsDeps, id: Ste
       : sameIn(textOf(id, match, "match"));
   if (name.includes("*"))
     throw invalidStep(id, 'it waits for one event; a "*" in the name is only allowed in triggers');
-  const schema = options.schema ?? inner?.schema ?? schemaOf(name);
+  const schema = options.schema ?? inner?.schema ?? schemaOf(name, inner !== undefined);
   if (schema !== undefined && !isStandardSchema(schema)) throw invalidStep(id, "its `schema` is not a Standard Schema");
   return {
     ...named(id),

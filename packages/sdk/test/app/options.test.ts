@@ -1,5 +1,5 @@
 import { inspect } from "node:util";
-import { describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import type { ClientOptions } from "../../src/app/client-options.ts";
 import { Holdfast } from "../../src/app/holdfast.ts";
 import { resolveClientOptions } from "../../src/app/resolve-client-options.ts";
@@ -209,4 +209,17 @@ describe("Values that are no longer accepted", () => {
       expect(resolve({}, { HOLDFAST_DEV: value }).mode).toBe("dev");
     },
   );
+});
+
+describe("A signing key where there is no node:crypto", () => {
+  afterEach(() => {
+    vi.restoreAllMocks();
+  });
+
+  test("is refused by what is missing, and an event key is not", () => {
+    vi.spyOn(process, "getBuiltinModule").mockReturnValue(undefined as never);
+    const refused = failsWith("RUNTIME_UNSUPPORTED", "The option `signingKey` cannot be used here: this runtime lacks");
+    expect(() => resolve({ signingKey: "f9".repeat(16) })).toThrow(refused);
+    expect(resolve({ eventKey: "some-key" }).eventKey?.reveal()).toBe("some-key");
+  });
 });

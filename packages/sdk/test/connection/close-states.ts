@@ -4,6 +4,7 @@ import { expect } from "vitest";
 import type { Connection } from "../../src/connection/main/connection.ts";
 import { createMainThreadStrategy } from "../../src/execution/main-thread.ts";
 import { createRegistry } from "../../src/functions/registry.ts";
+import { StillClock } from "../execution/engine.ts";
 import { client } from "../execution/support.ts";
 import {
   done,
@@ -244,7 +245,8 @@ const CONNECTED: readonly CloseState[] = [
         seen.push(await step.run("a", () => "a"));
         await step.run("b", () => seen.push("b begins"));
       });
-      const strategy = createMainThreadStrategy(createRegistry([{ client, functions: [fn] }]));
+      const registry = createRegistry([{ client, functions: [fn] }]);
+      const strategy = createMainThreadStrategy(registry, { clock: new StillClock() });
       const apps = [{ appName: client.id, functions: encodeJsonBytes([]) }];
       const config = { outbox: OUTBOX, extensions, apps };
       const { connection } = await openTest(gateway.url, { ...changes, strategy, config });

@@ -133,6 +133,29 @@ describe("A pool thread's end of the connection", () => {
     expect(main).toEqual([`returned ${turn}`]);
   });
 
+  it("HANDLERS-6: a thread that became free when the connection thread was gone says so to the next one", () => {
+    const { cells, thread, connect } = bench();
+    connect();
+    const turn = cells.claim(0, "main") as number;
+    cells.setWaiting("connection", true);
+    // The next connection thread has looked already, and its port has not arrived.
+    cells.release(0, turn);
+    thread.onFree();
+    expect(connect().types).toEqual(["TURN_ENDED"]);
+    cells.setWaiting("connection", false);
+    expect(connect().types).toEqual([]);
+  });
+
+  it("HANDLERS-6: so does one whose own turn ended then", async () => {
+    const { cells, calls, connect, give, settled } = bench();
+    const turn = give(connect(), "r");
+    cells.setWaiting("connection", true);
+    calls[0]?.result.resolve(done());
+    await settled();
+    const second = connect([{ requestId: "r", turn }], turn);
+    expect(second.types).toEqual(["TURN_BEGUN", "EXECUTION_RESPONSE", "TURN_ENDED"]);
+  });
+
   it("HANDLERS-3: a turn that the thread does have goes on", () => {
     const { cells, connect, give } = bench();
     const turn = give(connect(), "r");

@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { LeaseAges } from "../../src/connection/machines/lease-ages.ts";
 import type { ThreadMessage } from "../../src/connection/shared/messages.ts";
 import type { RequestIdentity } from "../../src/connection/shared/reply.ts";
-import { InFlightRequests } from "../../src/connection/thread/in-flight-requests.ts";
+import { type InFlightRequest, InFlightRequests } from "../../src/connection/thread/in-flight-requests.ts";
 import { LeaseKeeper } from "../../src/connection/thread/lease-keeper.ts";
 
 const READY = {
@@ -16,7 +16,7 @@ const READY = {
 } as unknown as ConnectionReady;
 
 /** The leases of one request, on a connection whose gateway the test plays. */
-function bench(isPlain: boolean) {
+function bench(isPlain: boolean, saysSteps = false) {
   const clock = fakeClock();
   const inFlight = new InFlightRequests(clock, 1, { maxWorkerConcurrency: 10, partitions: [] });
   const [sent, lost]: [WorkerFrame[], string[]] = [[], []];
@@ -36,12 +36,32 @@ function bench(isPlain: boolean) {
       inFlight.remove(requestId);
     },
     isShuttingDown: () => false,
+    saysSteps: () => saysSteps,
     isPlain: () => isPlain,
   });
   keeper.start(READY);
   inFlight.add({ requestId: "r", runId: "run" } as RequestIdentity, "lease", true);
   return { clock, inFlight, keeper, sent, posted, held, lost };
 }
+
+describe("Steps that have been running for a while", () => {
+  it.each([
+    [true, { runningSteps: [{ id: "charge", runningMs: 3_000 }] }],
+    [false, {}],
+  ])("are said with the lease, where that is agreed on: %s", async (isAgreed, more) => {
+    const { clock, inFlight, keeper, sent } = bench(false, isAgreed);
+    const request = inFlight.get("r") as InFlightRequest;
+    const fromMs = clock.monotonicMs();
+    await clock.advance(3_000);
+    keeper.sayLongSteps(request, [{ id: "charge", fromMs }]);
+    expect(sent.length).toBe(isAgreed ? 1 : 0);
+    sent.length = 0;
+    keeper.askForExtension("r");
+    expect(sent).toEqual([
+      { kind: "WORKER_REQUEST_EXTEND_LEASE", requestId: "r", runId: "run", leaseId: "lease", ...more },
+    ]);
+  });
+});
 
 describe("A plain lease past its end", () => {
   it("an expired plain lease starts nothing, since a plain gateway may extend it after the attempt is over", async () => {

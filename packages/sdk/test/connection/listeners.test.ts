@@ -137,15 +137,16 @@ describe("onStall and holdfast:stall", () => {
     });
     const { requestId, runId } = gateway.dispatch(await gateway.peer());
     await until(() => calls.length === 1, "the call");
-    const endMs = performance.now() + 800;
+    const endMs = performance.now() + 2_500;
     while (performance.now() < endMs);
-    await until(() => told.length > 0, "the stall");
+    // A machine that is very busy makes shorter ones.
+    const long = (): StallMessage[] => told.filter(({ stalledMs }) => stalledMs >= 2_000);
+    await until(() => long().length > 0, "the stall");
     calls[0]?.result.resolve(done());
     await connection.close();
-    expect(told).toMatchObject([
+    expect(long()).toMatchObject([
       { instanceId: "instance", execution: { requestId, runId, functionSlug: "app-fn" }, foundBy: "only-request" },
     ]);
-    expect(told[0]?.stalledMs).toBeGreaterThanOrEqual(200);
     expect(published).toEqual(told);
   });
 });

@@ -5,6 +5,7 @@ import type { AnyMessage } from "../../src/connection/shared/messages.ts";
 import { createMainThreadStrategy } from "../../src/execution/main-thread.ts";
 import { createRegistry } from "../../src/functions/registry.ts";
 import { loadThreadScript } from "../../src/thread-script.ts";
+import { StillClock } from "../execution/engine.ts";
 import { client } from "../execution/support.ts";
 import { openTest, requestFor } from "./harness.ts";
 import { startTestGateway, type TestGateway } from "./test-gateway.ts";
@@ -32,7 +33,7 @@ async function messagesOfOneRun(extensions: readonly Extension[]) {
   const script = { text: await loadThreadScript() };
   const { connection } = await openTest(gateway.url, {
     config: { extensions, apps: [{ appName: client.id, functions: encodeJsonBytes([]) }] },
-    strategy: createMainThreadStrategy(registry),
+    strategy: createMainThreadStrategy(registry, { clock: new StillClock() }),
     startThread: () => {
       const thread = spawnConnectionThread({ script, resourceLimits: undefined });
       const post = thread.postMessage.bind(thread);

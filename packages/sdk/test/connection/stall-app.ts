@@ -1,5 +1,5 @@
 /** An app whose handlers block its main thread as requests say; bundled and run as a process of its own. */
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { systemClock, systemRandom, systemTimers } from "@holdfast/core";
 import { Holdfast } from "../../src/app/holdfast.ts";
 import { mainTask } from "../../src/connection/main/main-task.ts";
@@ -11,11 +11,12 @@ import { FairTurns } from "../../src/execution/fair-turns.ts";
 import { createMainThreadStrategy } from "../../src/execution/main-thread.ts";
 import { createRegistry } from "../../src/functions/registry.ts";
 
-function addUpNumbers(ms: number): void {
+function addUpNumbers(ms: number, untilFile?: string): void {
   const end = Date.now() + ms;
   const from = process.cpuUsage();
-  // On a busy machine until it has really computed for a good part of the time.
-  while (Date.now() < end || process.cpuUsage(from).user < ms * 500); // mark: addUpNumbers
+  // On a busy machine until it has really computed for a good part of the time. All on the line that reports are to name.
+  // biome-ignore format: one line
+  while (Date.now() < end || process.cpuUsage(from).user < ms * 500 || (untilFile && !existsSync(untilFile))); // mark: addUpNumbers
 }
 
 const { config, scriptPath, isFair = false } = JSON.parse(process.env.STALL_APP ?? "{}");
@@ -27,12 +28,18 @@ publishCurrentExecution();
 const byHand: ExecutionStrategy = {
   execute: async ({ requestId, runId, functionSlug, payload }, _port, signal) => {
     signal.addEventListener("abort", () => console.log(`aborted ${requestId}`));
-    const { blockMs = 0, waitMs = 0, sleepMs = 0 } = JSON.parse(new TextDecoder().decode(payload));
-    await new Promise((resolve) => setTimeout(resolve, waitMs));
+    const { blockMs = 0, waitMs = 0, sleepMs = 0, untilFile } = JSON.parse(new TextDecoder().decode(payload));
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, waitMs);
+      signal.addEventListener("abort", () => {
+        clearTimeout(timer);
+        resolve();
+      });
+    });
     if (sleepMs > 0) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, sleepMs);
     const step = { id: "add up", hash: "h", attempt: 0, active: true };
     const unwanted = (): AbortSignal => new AbortController().signal;
-    runAs({ requestId, runId, functionSlug, step }, unwanted, () => addUpNumbers(blockMs));
+    runAs({ requestId, runId, functionSlug, step }, unwanted, () => addUpNumbers(blockMs, untilFile));
     return { status: "DONE", body: new TextEncoder().encode("1"), noRetry: false, requestVersion: 2 };
   },
 };

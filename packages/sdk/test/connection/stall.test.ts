@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -38,9 +39,12 @@ afterAll(() => rm(folder, { recursive: true, force: true }));
 
 let gateway: TestGateway;
 let app: NodeProcess | undefined;
+/** A file that ends a block which lasts until the test has seen enough. */
+let mayGoOn: string;
 beforeEach(async () => {
   const extensions = ["checkpoint", "nack", "cancel", "stall"] as const;
-  gateway = await startTestGateway({ heartbeat: "100ms", lease: "100ms", extensions });
+  gateway = await startTestGateway({ heartbeat: "1s", lease: "100ms", extensions });
+  mayGoOn = join(folder, `may-go-on-${randomUUID()}`);
 });
 afterEach(async () => {
   await app?.kill();
@@ -70,11 +74,22 @@ const request = (work: object): { requestPayload: Uint8Array } => ({
 describe("A blocked main thread", () => {
   it("a blocked main thread is reported with its source line, pauses intake and is ready again before its reply", async () => {
     const peer = await start({});
-    const { requestId, runId } = gateway.dispatch(peer, request({ blockMs: 1_500 }));
+    const { requestId, runId } = gateway.dispatch(peer, request({ blockMs: 1_500, untilFile: mayGoOn }));
+    const sincePause = (kind: string): number => {
+      const all = kinds(peer);
+      return all.includes("WORKER_PAUSE")
+        ? all.slice(all.indexOf("WORKER_PAUSE")).filter((one) => one === kind).length
+        : 0;
+    };
+    await until(() => peer.of("WORKER_STALL").some(({ codeName }) => codeName === "addUpNumbers"), "a report");
+    await until(() => sincePause("WORKER_HEARTBEAT") > 2, "heartbeats");
+    await until(() => sincePause("WORKER_REQUEST_EXTEND_LEASE") > 3, "extended leases");
+    expect(peer.of("WORKER_REPLY")).toEqual([]);
+    await writeFile(mayGoOn, "");
     await until(() => peer.of("WORKER_REPLY")[0], "the reply");
     await until(() => peer.of("WORKER_READY")[1], "that it is ready again");
-    // On a busy machine there may be one before that says so.
-    const stalls = peer.of("WORKER_STALL").filter(({ noCpu }) => !noCpu);
+    // On a busy machine there may be others before: the thread was given no processor, or too little.
+    const stalls = peer.of("WORKER_STALL").filter(({ codeName }) => codeName === "addUpNumbers");
     expect(stalls.length).toBeGreaterThanOrEqual(2);
     for (const stall of stalls) {
       expect(stall).toMatchObject({
@@ -91,9 +106,6 @@ describe("A blocked main thread", () => {
     const frames = kinds(peer).filter((kind) => kind !== "WORKER_HEARTBEAT" && kind !== "WORKER_REQUEST_EXTEND_LEASE");
     expect(frames.indexOf("WORKER_PAUSE")).toBeLessThan(frames.indexOf("WORKER_STALL"));
     expect(frames.lastIndexOf("WORKER_STALL")).toBeLessThan(frames.indexOf("WORKER_REPLY"));
-    const during = peer.frames.slice(kinds(peer).indexOf("WORKER_PAUSE"), kinds(peer).indexOf("WORKER_REPLY"));
-    expect(during.filter(({ kind }) => kind === "WORKER_HEARTBEAT").length).toBeGreaterThan(3);
-    expect(during.filter(({ kind }) => kind === "WORKER_REQUEST_EXTEND_LEASE").length).toBeGreaterThan(3);
   });
 
   it("a main thread that sleeps in a system call is blocked, although it takes no processor", async () => {
@@ -116,10 +128,13 @@ describe("A blocked main thread", () => {
         const report = (): WorkerStall | undefined => {
           const isDone = peer.of("WORKER_REPLY").length === sent.length;
           if (isDone) sent.push(gateway.dispatch(peer, request({ blockMs: 60 })).requestId);
-          return peer.of("WORKER_STALL")[0];
+          // A busy machine may have kept it from starting, too: then nothing was at work.
+          return peer.of("WORKER_STALL").find(({ requestId }) => requestId !== "");
         };
-        const stall = await until(report, "a report", 100_000);
-        expect(stall).toMatchObject({ noCpu: true, codeName: "", location: "", stack: "", requestId: sent.at(-1) });
+        const stall = await until(report, "a report");
+        expect(stall).toMatchObject({ noCpu: true, codeName: "", location: "", stack: "" });
+        // The next one may have been sent before the report was seen.
+        expect(sent.slice(-2)).toContain(stall.requestId);
       } finally {
         starvation.end();
       }
@@ -183,7 +198,7 @@ describe("maxStall", () => {
   it("maxStall returns all running requests, rejects new ones and reclaims the leases before becoming ready", async () => {
     const peer = await start({ maxStallMs: 600 });
     const waiting = gateway.dispatch(peer, request({ waitMs: 2_500 }));
-    const blocking = gateway.dispatch(peer, request({ blockMs: 2_000 }));
+    const blocking = gateway.dispatch(peer, request({ blockMs: 1_000, untilFile: mayGoOn }));
     const nacks = await until(
       () => (peer.of("WORKER_REQUEST_NACK").length >= 2 ? peer.of("WORKER_REQUEST_NACK") : null),
       "two refusals",
@@ -194,6 +209,7 @@ describe("maxStall", () => {
     const refused = await until(() => peer.of("WORKER_REQUEST_NACK")[2], "the third refusal");
     expect(refused).toMatchObject({ requestId: late.requestId, reason: "STALLED" });
     const givenUpAt = peer.frames.length;
+    await writeFile(mayGoOn, "");
 
     await until(() => peer.of("WORKER_READY")[1], "that it is ready again");
     const since = peer.frames.slice(givenUpAt);
@@ -210,7 +226,8 @@ describe("maxStall", () => {
 
   it("when another worker has the lease after a stall, the signal fires and no reply is sent", async () => {
     const peer = await start({ maxStallMs: 600 });
-    const waiting = gateway.dispatch(peer, request({ waitMs: 2_500 }));
+    // Longer than main is blocked, however slow the machine: its signal ends it.
+    const waiting = gateway.dispatch(peer, request({ waitMs: 600_000 }));
     gateway.dispatch(peer, request({ blockMs: 1_500 }));
     await until(() => peer.of("WORKER_REQUEST_NACK")[0], "a refusal");
     gateway.script.extendLeases = false;
@@ -224,13 +241,14 @@ describe("maxStall", () => {
   it("maxStall on the plain protocol lets the leases expire", async () => {
     gateway.script.extensions = [];
     const peer = await start({ maxStallMs: 600 });
-    gateway.dispatch(peer, request({ blockMs: 2_500 }));
+    gateway.dispatch(peer, request({ blockMs: 1_000, untilFile: mayGoOn }));
     await app?.waitForLine((text) => text.includes("Its requests were returned"));
     const extended = peer.of("WORKER_REQUEST_EXTEND_LEASE").length;
     const beats = peer.of("WORKER_HEARTBEAT").length;
-    await until(() => peer.of("WORKER_HEARTBEAT").length >= beats + 5, "five heartbeats");
-    // Both have the same interval; one extension may be that of a main that is responsive again.
+    // In an interval of heartbeats there would be ten extensions; one may have been on its way.
+    await until(() => peer.of("WORKER_HEARTBEAT").length >= beats + 2, "two heartbeats");
     expect(peer.of("WORKER_REQUEST_EXTEND_LEASE").length - extended).toBeLessThan(3);
+    await writeFile(mayGoOn, "");
     await until(() => peer.of("WORKER_REPLY")[0], "the late reply");
     expect(kinds(peer)).not.toContain("WORKER_REQUEST_NACK");
   });

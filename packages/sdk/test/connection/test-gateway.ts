@@ -89,7 +89,8 @@ export async function startTestGateway(changes: Partial<GatewayScript> = {}): Pr
   let flushes = 0;
   const script: GatewayScript = {
     extensions: ["checkpoint", "nack", "cancel"],
-    heartbeat: "1s",
+    // Where heartbeats are not what is tested, the connection must last, however long the machine stands still.
+    heartbeat: "10s",
     lease: "200ms",
     answerHeartbeats: true,
     ackReplies: true,

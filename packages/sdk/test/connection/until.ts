@@ -1,5 +1,5 @@
 /** Waits until `look` gives something; how long is only a bound for a machine that is very busy. */
-export async function until<T>(look: () => T | undefined | false | null, what: string, limitMs = 20_000): Promise<T> {
+export async function until<T>(look: () => T | undefined | false | null, what: string, limitMs = 100_000): Promise<T> {
   const endMs = performance.now() + limitMs;
   for (;;) {
     const found = look();

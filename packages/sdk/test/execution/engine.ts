@@ -1,4 +1,4 @@
-import { systemClock, systemTimers, type Timers } from "@holdfast/core";
+import { type Clock, systemClock, systemTimers, type Timers } from "@holdfast/core";
 import { type Decision, type JobState, readReport, type StepResult } from "@holdfast/engine";
 import {
   type CheckpointOutcome,
@@ -65,6 +65,21 @@ export function shortTurns(): Turns {
   return new FairTurns({ monotonicMs, nextTurn: (begin) => setImmediate(begin) }).limitedTo(10);
 }
 
+/**
+ * Moves only where a test moves it: how long a body takes decides which results travel together, and on a busy machine
+ * every body may take long. It begins at the system's time, from which the CPU time of the process is read as well.
+ */
+export class StillClock implements Clock {
+  readonly #startedMs = systemClock.monotonicMs();
+  #passedMs = 0;
+  readonly nowMs = systemClock.nowMs;
+  readonly monotonicMs = (): number => this.#startedMs + this.#passedMs;
+
+  pass(ms: number): void {
+    this.#passedMs += ms;
+  }
+}
+
 /** Gives a worker the requests of one run, in place or on the plain protocol; what follows is decided as on a gateway. */
 export class Engine {
   readonly #options: EngineOptions;
@@ -72,6 +87,8 @@ export class Engine {
   readonly #memory: MemoryRun;
   readonly #startedMs = systemClock.nowMs();
   readonly #records: Records;
+  /** Of the passes. */
+  readonly clock = new StillClock();
   readonly results: ExecutionResult[] = [];
   readonly checkpoints: Op[][] = [];
   readonly replies: Op[][] = [];
@@ -94,6 +111,7 @@ export class Engine {
       },
     };
     this.#strategy = createMainThreadStrategy(createRegistry([{ client, functions: [fn] }]), {
+      clock: this.clock,
       timers,
       turns: options.turns ?? UNLIMITED_TURNS,
     });

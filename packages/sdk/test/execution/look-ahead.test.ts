@@ -80,6 +80,7 @@ describe("The last results of a run", () => {
   test("a handler that was seen to block the thread between steps has its results sent before it goes on", async () => {
     const compute = (): void => {
       for (const start = process.cpuUsage(); process.cpuUsage(start).user < 20_000; );
+      engine.clock.pass(20);
     };
     const sent: number[] = [];
     const engine = ahead(async ({ step }) => {
@@ -100,7 +101,7 @@ describe("The last results of a run", () => {
     const did: string[] = [];
     const engine = ahead(
       async ({ step }) => {
-        await step.run("long", () => new Promise((resolve) => setTimeout(resolve, 60)));
+        await step.run("long", () => engine.clock.pass(60));
         did.push("after");
       },
       { answer: stored.answer },

@@ -42,6 +42,27 @@ describe.each(MODES)("timeout of a step, %s", (_name, mode) => {
     expect(tries).toBe(2);
   });
 
+  test("any number of bodies of a run may look at their signals, which Node takes for no leak", async () => {
+    const warnings: Error[] = [];
+    const onWarning = (warning: Error): number => warnings.push(warning);
+    process.on("warning", onWarning);
+    try {
+      const body = async (): Promise<boolean> => {
+        const signal = stepSignal();
+        await turn();
+        return signal.aborted;
+      };
+      const ids = Array.from({ length: 30 }, (_, index) => `s${index}`);
+      const engine = engineFor(({ step }) => Promise.all(ids.map((id) => step.run(id, body))), options);
+      expect(await engine.run()).toEqual({ status: "completed", value: ids.map(() => false) });
+      // Warnings come in a later turn.
+      await turn();
+      expect(warnings.filter(({ name }) => name === "MaxListenersExceededWarning")).toEqual([]);
+    } finally {
+      process.off("warning", onWarning);
+    }
+  });
+
   test("the last attempt's timeout reaches the awaiting code as a StepError that is a StepTimeoutError", async () => {
     let tries = 0;
     const hang = (): Promise<never> => {

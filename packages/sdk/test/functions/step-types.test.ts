@@ -120,6 +120,7 @@ test("connect() accepts functions of any types", () => {
   const functions: readonly import("../../src/functions/define-function.ts").HoldfastFunction[] = [
     client.createFunction({ id: "a", triggers: paid, deadline: "1h" }, ({ event }) => event.data.tip),
     client.createFunction({ id: "b", triggers: [] }, ({ version }) => version),
+    client.createFunction({ id: "only-invoked" }, ({ event }) => expectTypeOf(event.data).toEqualTypeOf<UntypedData>()),
   ];
   expectTypeOf(functions).items.toBeObject();
   // @ts-expect-error a duration is text or milliseconds

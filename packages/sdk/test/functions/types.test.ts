@@ -1,7 +1,13 @@
 import * as v from "valibot";
 import { describe, expectTypeOf, test } from "vitest";
 import { Holdfast } from "../../src/app/holdfast.ts";
-import { eventType, type ReceivedEvent, staticSchema, type UntypedData } from "../../src/events/event-types.ts";
+import {
+  type CheckedOutgoings,
+  eventType,
+  type ReceivedEvent,
+  staticSchema,
+  type UntypedData,
+} from "../../src/events/event-types.ts";
 import type { CronEvent, FailureEvent } from "../../src/events/triggers.ts";
 import { cron } from "../../src/events/triggers.ts";
 import type { RunError } from "../../src/functions/define-function.ts";
@@ -65,10 +71,21 @@ describe("Types of the handler's event", () => {
       expectTypeOf(event.data).toEqualTypeOf<{ n: number }>();
       // @ts-expect-error n is a number
       void (() => step.sendEvent("s", { name: "app/x", data: { n: "1" } }));
+      // @ts-expect-error no schema has this name
+      void (() => step.sendEvent("s", { name: "app/y", data: { n: 1 } }));
     });
     const calls = [
       () => withSchemas.send({ name: "app/x", data: { n: 1 } }),
+      () => withSchemas.send([{ name: "app/x", data: { n: 1 } }]),
+      // @ts-expect-error no schema has this name
+      () => withSchemas.send({ name: "app/y", data: { n: 1 } }),
+      // @ts-expect-error no schema has the second name
       () => withSchemas.send([{ name: "app/x", data: { n: 1 } }, { name: "app/unknown" }]),
+      // What is declared on its own, or has a name that is not known here, is free.
+      () => withSchemas.send([typed.create({ id: "i" }), { name: "app/x", data: { n: 1 } }]),
+      () => withSchemas.send(typed.create({ id: "i" })),
+      (name: string) => withSchemas.send({ name, data: {} }),
+      (tenant: string) => withSchemas.send({ name: `app/${tenant}`, data: {} }),
       // @ts-expect-error n is a number
       () => withSchemas.send({ name: "app/x", data: { n: "1" } }),
       // @ts-expect-error data is missing
@@ -77,6 +94,10 @@ describe("Types of the handler's event", () => {
       () => withSchemas.send([{ name: "app/x", data: { n: "1" } }]),
     ];
     expectTypeOf(calls).toBeArray();
+    type Schemas = NonNullable<(typeof withSchemas)["schemas"]>;
+    // What a compiler says of wrong data is made of this: "string is not assignable to number", and not "to never".
+    type Expected = CheckedOutgoings<{ readonly name: "app/x"; readonly data: { readonly n: string } }, Schemas>;
+    expectTypeOf<Expected["data"]["n"]>().toEqualTypeOf<number>();
   });
 });
 

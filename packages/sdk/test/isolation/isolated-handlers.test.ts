@@ -1,7 +1,10 @@
 import diagnostics from "node:diagnostics_channel";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import type { LoggerLike } from "@holdfast/core";
 import { encodeJsonBytes } from "@holdfast/protocol";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from "vitest";
+import { temporaryFolder } from "../../../tooling/src/processes.mjs";
 import { Holdfast } from "../../src/app/holdfast.ts";
 import { startTestGateway, type TestGateway } from "../connection/test-gateway.ts";
 import { until } from "../connection/until.ts";
@@ -22,13 +25,15 @@ function app() {
   return { client, isolated };
 }
 
-const payload = encodeJsonBytes({
-  version: -1,
-  event: { id: "e", name: "n", data: {}, ts: 1 },
-  events: [],
-  steps: {},
-  ctx: { attempt: 0, stack: { stack: [], current: 0 }, holdfast: { v: 1, retries: {}, signatures: {} } },
-});
+const payloadOf = (data: object): Uint8Array =>
+  encodeJsonBytes({
+    version: -1,
+    event: { id: "e", name: "n", data, ts: 1 },
+    events: [],
+    steps: {},
+    ctx: { attempt: 0, stack: { stack: [], current: 0 }, holdfast: { v: 1, retries: {}, signatures: {} } },
+  });
+const payload = payloadOf({});
 
 describe("connect() with isolated functions", () => {
   it.each([
@@ -144,15 +149,19 @@ describe("connect() with isolated functions", () => {
 
   it("threads are started for requests that wait, up to the limit, and each has one turn", async () => {
     const { client, isolated } = app();
-    const fn = isolated("waiting");
+    const { path: folder, remove } = temporaryFolder("holdfast-gate-");
+    onTestFinished(remove);
+    const gate = join(folder, "gate");
+    const fn = isolated("gated");
     const isolation = { threads: 2, idleTimeout: false } as const;
     const connection = await client.connect({ functions: [fn], isolation });
     const peer = await gateway.peer();
-    const request = { appName: "app", functionSlug: fn.slug, requestPayload: payload };
+    const request = { appName: "app", functionSlug: fn.slug, requestPayload: payloadOf({ gate }) };
     const sent = Array.from({ length: 4 }, () => gateway.dispatch(peer, request));
     await until(() => connection.debugState().isolation.busy === 2, "two turns");
     expect(connection.debugState().isolation).toMatchObject({ threads: 2, queued: 2 });
     expect(connection.debugState().isolation.oldestMs).toBeGreaterThanOrEqual(0);
+    await writeFile(gate, "open");
     const replies = (): number => peer.of("WORKER_REPLY").length;
     await until(() => replies() === sent.length, "all replies");
     await until(() => connection.debugState().isolation.busy === 0, "the end of all turns");

@@ -1,9 +1,11 @@
 /** The step form, end to end: a connection to a scripted gateway, and threads of the pool that run the bodies. */
+import { availableParallelism } from "node:os";
 import { encodeJsonBytes, parseJsonBytes } from "@holdfast/protocol";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { Holdfast } from "../../src/app/holdfast.ts";
 import { connect } from "../../src/connection/main/connect.ts";
 import type { Connection } from "../../src/connection/main/connection.ts";
+import { defaultIsolation } from "../../src/connection/main/create-isolation.ts";
 import type { ConnectOptions } from "../../src/connection/shared/connect-options.ts";
 import { type GatewayPeer, startTestGateway, type TestGateway } from "../connection/test-gateway.ts";
 import { until } from "../connection/until.ts";
@@ -238,6 +240,10 @@ describe("Isolated steps", () => {
     const refused = run(source, () => 1);
     await expect(refused).rejects.toMatchObject({ code, message: expect.stringContaining(text) });
     expect(gateway.starts).toEqual([]);
+  });
+
+  it("without the option there is a thread for each core but one, at least two", () => {
+    expect(defaultIsolation().threads).toBe(Math.max(2, availableParallelism() - 1));
   });
 
   it.each([

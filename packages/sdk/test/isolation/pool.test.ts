@@ -1,11 +1,12 @@
 import { existsSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
-import { fileURLToPath } from "node:url";
-import { type PlainError, systemTimers } from "@holdfast/core";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { type Clock, type PlainError, systemClock, systemTimers } from "@holdfast/core";
 import { expect, test } from "vitest";
 import { CancelSource } from "../../src/execution/abort.ts";
 import type { TurnEnd } from "../../src/isolation/main/pool-types.ts";
-import { poolThreadSpawner } from "../../src/isolation/main/spawn-pool-thread.ts";
+import { type PoolResourceLimits, poolThreadSpawner } from "../../src/isolation/main/spawn-pool-thread.ts";
+import { unpacked } from "../../src/isolation/shared/packed-messages.ts";
 import { loadPoolScript } from "../../src/thread-script.ts";
 import { until } from "../connection/until.ts";
 import { failureOf, isolatedModule, resultOf, testPool } from "./pool-harness.ts";
@@ -27,7 +28,15 @@ test("a body runs in a thread of the pool with its arguments, and its result com
   expect(resultOf(await test.run(code.url, "bytes", { args: [Buffer.alloc(100_000), new Date(7)] }))).toEqual([
     100_000, 7,
   ]);
+  // The longest that travel as they are, and the shortest that do not.
+  for (const text of ["x".repeat(1_024), "x".repeat(1_025)]) {
+    expect(resultOf(await test.run(code.url, "add", { args: [text, undefined] }))).toMatchObject({
+      sum: `${text}undefined`,
+    });
+  }
   expect(test.pool.debugState()).toMatchObject({ threads: 1, busy: 0, queued: 0, oldestMs: null, crashes: 0 });
+  const { busy, ...shared } = test.pool.debugState();
+  expect([test.pool.cells.countBusy(), test.pool.cells.readFigures(0)]).toEqual([busy, shared]);
 });
 
 test("what a body throws comes back with its own fields", async () => {
@@ -64,6 +73,13 @@ test("code that is not found says why", async () => {
   await test.pool.load([{ kind: "body", module: code.url, name: "known" }]);
 });
 
+test("in a single executable, whose module is the executable itself, the error says what to do", async () => {
+  await using test = await testPool();
+  const { code, message } = failureOf(await test.run(pathToFileURL(process.execPath).href, "any"));
+  expect(code).toBe("ISOLATE_MODULE_INVALID");
+  expect(message).toMatch(/executable itself.*a file beside the executable/);
+});
+
 test("two functions of one module with the same name are refused before either runs for the other", async () => {
   await using code = await isolatedModule(`
     isolated(import.meta.url, "work", () => "charged");
@@ -94,11 +110,13 @@ test("a message that a thread cannot read, or that cannot be sent, fails its tur
     { threads: 1 },
     {
       spawn: (...given) => {
-        const { worker, port } = spawn(...given);
+        const thread = spawn(...given);
+        const { port } = thread;
         const post = port.postMessage.bind(port);
         const change = changes.shift();
-        port.postMessage = (command: object, transfer) => post(change ? change(command) : command, transfer ?? []);
-        return { worker, port };
+        port.postMessage = (posted: unknown, transfer) =>
+          post(change ? change(unpacked(posted) as object) : posted, transfer ?? []);
+        return thread;
       },
     },
   );
@@ -115,7 +133,8 @@ test("what is read late of an earlier turn of the connection thread's takes noth
     { threads: 1 },
     {
       spawn: (...given) => {
-        const { worker, port } = spawn(...given);
+        const thread = spawn(...given);
+        const { port } = thread;
         const post = port.postMessage.bind(port);
         port.postMessage = (command: { type: string; version: number; turn: number }, transfer) => {
           post(command, transfer ?? []);
@@ -124,7 +143,7 @@ test("what is read late of an earlier turn of the connection thread's takes noth
           port.emit("message", { ...late, type: "LENT", subject, budgetMs: 1 });
           port.emit("message", { ...late, type: "RETURNED" });
         };
-        return { worker, port };
+        return thread;
       },
     },
   );
@@ -177,6 +196,38 @@ test("the place of an overrun is that of the source, where a source map is besid
   await using test = await testPool({ threads: 1 });
   const failure = failureOf(await test.run(code.url, "loops", { budgetMs: 50 }));
   expect(failure.message).toMatch(/src\/code\.ts:70:1\)?\.$/);
+});
+
+test("TURNS-2: code that begins long after it was asked for begins once the work is known to be ours again", async () => {
+  await using code = await isolatedModule(`
+    isolated(import.meta.url, "log", (text) => { console.log(text); return text; });
+  `);
+  // What main knows is old, as if the process had been suspended in between.
+  let agoMs = 10_000;
+  const clock: Clock = { ...systemClock, monotonicMs: () => systemClock.monotonicMs() - agoMs };
+  await using test = await testPool({ threads: 1 }, { clock });
+  const asked: (() => void)[] = [];
+  const whenConfirmed = (): Promise<void> | undefined =>
+    agoMs === 0 ? undefined : new Promise((resolve) => void asked.push(resolve));
+  const confirmed = test.run(code.url, "log", { args: ["one"], whenConfirmed });
+  await until(() => asked.length === 1, "main to be asked");
+  expect(test.logs).toEqual([]);
+  agoMs = 0;
+  asked[0]?.();
+  expect(resultOf(await confirmed)).toBe("one");
+
+  agoMs = 10_000;
+  const signal = new CancelSource();
+  const withdrawn = test.run(code.url, "log", { args: ["two"], whenConfirmed, signal });
+  await until(() => asked.length === 2, "main to be asked again");
+  signal.cancel(new Error("another worker has it"));
+  agoMs = 0;
+  asked[1]?.();
+  expect(failureOf(await withdrawn).message).toBe("another worker has it");
+  expect(resultOf(await test.run(code.url, "log", { args: ["three"], whenConfirmed }))).toBe("three");
+  await until(() => test.logs.length === 2, "both lines");
+  expect(test.logs.map(({ message }) => message)).toEqual(["one", "three"]);
+  expect(test.pool.debugState()).toMatchObject({ threads: 1, crashes: 0, overruns: 0 });
 });
 
 test("code that an earlier turn left behind costs the next turn its thread, and no attempt", async () => {
@@ -250,6 +301,22 @@ test.each([
   expect(test.pool.debugState()).toMatchObject({ crashes: 1, overruns: 0 });
 });
 
+test("new objects of a thread have little room, so that it ends at its memory limit and not the process", async () => {
+  const spawn = poolThreadSpawner(await loadPoolScript());
+  const seen: PoolResourceLimits[] = [];
+  const watched: typeof spawn = (init, limits) => {
+    seen.push(limits);
+    return spawn(init, limits);
+  };
+  await using code = await isolatedModule(`isolated(import.meta.url, "one", () => 1);`);
+  await using test = await testPool({ threads: 1 }, { spawn: watched });
+  expect(resultOf(await test.run(code.url, "one", { memoryMb: 64 }))).toBe(1);
+  const resourceLimits = { maxYoungGenerationSizeMb: 20, maxOldGenerationSizeMb: 128 };
+  await using other = await testPool({ threads: 1 }, { spawn: watched, resourceLimits });
+  expect(resultOf(await other.run(code.url, "one"))).toBe(1);
+  expect(seen).toEqual([{ maxYoungGenerationSizeMb: 24, maxOldGenerationSizeMb: 64 }, resourceLimits]);
+});
+
 test("what code prints is logged with its function, run and step", async () => {
   await using code = await isolatedModule(`
     isolated(import.meta.url, "print", () => {
@@ -286,6 +353,23 @@ test("a body is told that it is not wanted any more", async () => {
   expect(failureOf(await waiting).message).toBe("not this one");
   signal.cancel(new Error("nor that one"));
   expect(failureOf(await running).message).toBe("nor that one");
+  expect(test.pool.debugState()).toMatchObject({ threads: 1, crashes: 0 });
+});
+
+test("a body is told that it is not wanted any more, also where that was found while it was given to its thread", async () => {
+  await using code = await isolatedModule(`
+    isolated(import.meta.url, "wait", (isOver) => isOver || new Promise((_, reject) => {
+      const signal = stepSignal();
+      signal.addEventListener("abort", () => reject(signal.reason));
+    }));
+  `);
+  await using test = await testPool({ threads: 1 });
+  resultOf(await test.run(code.url, "wait", { args: [true] }));
+  const signal = new CancelSource();
+  const onBegun = (): void => signal.cancel(new Error("not even this one"));
+  expect(failureOf(await test.run(code.url, "wait", { args: [false], signal, onBegun })).message).toBe(
+    "not even this one",
+  );
   expect(test.pool.debugState()).toMatchObject({ threads: 1, crashes: 0 });
 });
 

@@ -165,9 +165,9 @@ async function isGivenUp(world: World, moment: Moment): Promise<void> {
   const hadBegun = moment === "it waits" || moment === "it computes";
   if (moment === "it waits") await until(() => notes().includes("told"), "the body to be told");
   else if (!hadBegun) world.letGo();
-  await until(() => connection.debugState().inFlight === 0, "no request in flight", 30_000);
+  await until(() => connection.debugState().inFlight === 0, "no request in flight");
   if (hadBegun) world.letGo();
-  await until(() => connection.debugState().isolation.busy === 0, "no turn", 30_000);
+  await until(() => connection.debugState().isolation.busy === 0, "no turn");
   // A thread that starts takes as long as it takes.
   if (moment === "its thread starts") expect(begins(world)).toBeLessThanOrEqual(1);
   else expect(begins(world)).toBe(hadBegun ? 1 : 0);

@@ -75,12 +75,24 @@ describe("Cells of the pool's threads", () => {
     expect(cells.readPhase(0, 2 ** 31 + 5)).toEqual({ phase: "running", forMs: 15 });
   });
 
+  it("figures of the pool are read as main has set them, and the oldest turn ages", () => {
+    const cells = make(1);
+    expect(cells.readFigures(5)).toMatchObject({ threads: 0, queued: 0, oldestMs: null });
+    const counts = { threads: 1, queued: 2, overruns: 3, crashes: 4, recycled: 5, abandoned: 6 };
+    cells.setFigures(counts, 2 ** 31 - 10);
+    expect(cells.readFigures(2 ** 31 + 5)).toEqual({ ...counts, oldestMs: 15 });
+    cells.setFigures(counts, null);
+    expect(cells.readFigures(5)).toEqual({ ...counts, oldestMs: null });
+    // A thread's own cells are others.
+    expect(cells.read(0)).toEqual({ state: "vacant", turn: 0, memoryMb: 0 });
+  });
+
   it("turn numbers begin again after the last one", () => {
     const buffer = new SharedArrayBuffer(cellsBytes(1));
     const cells = threadCells(buffer);
     const lastTurn = 2 ** 27 - 1;
     // The first cell after those of the pool: turn * 8 + state, and 1 is free.
-    new Int32Array(buffer)[3] = lastTurn * 8 + 1;
+    new Int32Array(buffer)[cellsBytes(0) / 4] = lastTurn * 8 + 1;
     expect(cells.read(0)).toEqual({ state: "free", turn: lastTurn, memoryMb: 0 });
     expect(cells.claim(0, "connection")).toBe(0);
     expect(cells.read(0).state).toBe("connection");

@@ -34,6 +34,9 @@ describe("isolated()", () => {
   it.each([
     ["/app/a b#c%.js", "file:///app/a%20b%23c%25.js"],
     ["C:\\app\\pages.js", "file:///C:/app/pages.js"],
+    ["D:/a b/50%/pages#1.mts", "file:///D:/a%20b/50%25/pages%231.mts"],
+    ["\\\\server\\share\\pages.js", "file://server/share/pages.js"],
+    ["/app/with\\backslash.js", "file:///app/with%5Cbackslash.js"],
     [new URL(MODULE), MODULE],
     ["data:text/javascript,1", "data:text/javascript,1"],
   ])("the module %s is imported as %s", (given, url) => {
@@ -46,6 +49,7 @@ describe("isolated()", () => {
     [{ name: "" }, "ISOLATE_MODULE_INVALID", "name"],
     [{ body: "parse" }, "ISOLATE_MODULE_INVALID", "function"],
     [{ options: { budget: 0 } }, "OPTION_INVALID", "budget"],
+    [{ options: { budget: "25h" } }, "OPTION_INVALID", "24 h"],
     [{ options: { budget: "soon" } }, "OPTION_INVALID", "budget"],
     [{ options: { memoryMb: 1 } }, "OPTION_INVALID", "memoryMb"],
     [{ options: { memory: 64 } }, "OPTION_INVALID", "`memory`"],

@@ -17,7 +17,8 @@ import { FairTurns, UNLIMITED_TURNS } from "../../execution/fair-turns.ts";
 import { createMainThreadStrategy } from "../../execution/main-thread.ts";
 import type { ResolvedClientOptions } from "../../functions/app-client.ts";
 import { appQueues } from "../../functions/app-queues.ts";
-import { type AppInput, appManifest, createRegistry } from "../../functions/registry.ts";
+import { EventSchemas } from "../../functions/event-schemas.ts";
+import { type AppInput, appManifest, createRegistry, registrationHints } from "../../functions/registry.ts";
 import { replayCollector } from "../../functions/replay-collector.ts";
 import type { Isolation } from "../../isolation/main/isolation.ts";
 import { ownFolder } from "../../own-files.ts";
@@ -125,6 +126,7 @@ async function openWith(
     turns: options.yieldAfterMs === null ? UNLIMITED_TURNS : turns.limitedTo(options.yieldAfterMs),
     isolation,
   });
+  for (const hint of registrationHints(input.apps)) log("warn", hint);
   return openConnection({
     config: { ...configOf(input.apps, client, options, log), ...config },
     functionCount: input.apps.reduce((count, { functions }) => count + functions.length, 0),
@@ -154,7 +156,8 @@ function configOf(
   log: Log,
 ): SerializableConfig {
   const { gatewayUrl, instanceId, maxWorkerConcurrency, queues, outbox, respawn } = options;
-  const manifests = apps.map((app) => appManifest(app.client, app.functions));
+  const eventSchemas = new EventSchemas();
+  const manifests = apps.map((app) => appManifest(app.client, app.functions, eventSchemas));
   const os = nodeModule("node:os");
   return {
     apiBaseUrl: client.apiBaseUrl,

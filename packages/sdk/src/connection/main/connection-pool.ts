@@ -13,7 +13,7 @@ export interface PoolListener {
 export interface ConnectionPool {
   /** Whose turn each thread has; see `isolation/shared/thread-cells.ts`. */
   readonly cells: SharedArrayBuffer;
-  /** A fresh port to each thread that lives. From now on the listener is told, and no one before it. */
+  /** A fresh port to each thread that lives. From now on this listener is called, and none before it. */
   connect(listener: PoolListener): readonly PoolThreadPort[];
   /** So many requests wait for a thread; 0 = none does any more. */
   want(waiting: number): void;

@@ -6,6 +6,11 @@ import { loadPoolScript } from "../../thread-script.ts";
 import { isInspectorOpen } from "./inspector.ts";
 import { ISOLATION, isolationOf } from "./isolation-option-table.ts";
 
+/** What `connect()` has without `isolation`. */
+export function defaultIsolation(): IsolationOptions {
+  return isolationOf(readTable(ISOLATION, {}, {}));
+}
+
 /** Options as `connect({ isolation })` takes them come from `isolationOf`; without any these are the defaults. */
 export function createIsolation(
   log: Log,
@@ -14,7 +19,7 @@ export function createIsolation(
   output: Log = log,
 ): Isolation {
   return new Isolation({
-    options: options ?? isolationOf(readTable(ISOLATION, {}, {})),
+    options: options ?? defaultIsolation(),
     loadScript: loadPoolScript,
     log,
     output,

@@ -57,6 +57,8 @@ export class HandlerPool {
     };
   }
 
+  readonly dataFor = () => ({ handlers: this.handlers });
+
   readonly onTurnLost = ({ slot, reason }: LostTurn): void => this.#listener?.onLost(slot, reason);
 
   readonly onLogged: LoggedInThread = (level, { appId, args, fields }) => {

@@ -1,5 +1,5 @@
 /**
- * Who is told what a connection does: the callbacks `onStateChange` and `onStall` of the app, and the channels
+ * Listeners to what a connection does: the callbacks `onStateChange` and `onStall` of the app, and the channels
  * `holdfast:state`, `holdfast:stall` and `holdfast:lease`. None of them is waited for, and none that throws harms
  * anything.
  */
@@ -37,7 +37,7 @@ export class Listeners {
     this.#deps = deps;
   }
 
-  /** `now` is asked for when they are told: the id comes with a message after that of the state. */
+  /** `now` is read when they are called: the id comes with a message after that of the state. */
   onStateChange(
     from: ConnectionState,
     to: ConnectionState,

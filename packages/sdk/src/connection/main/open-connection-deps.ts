@@ -15,7 +15,7 @@ export interface OpenConnectionDeps {
   readonly strategy: ExecutionStrategy;
   readonly startThread: () => ThreadHandle;
   /** The threads that isolated code runs in. */
-  readonly isolation?: Pick<Isolation, "debugState" | "close">;
+  readonly isolation?: Pick<Isolation, "debugState" | "close" | "memory">;
   /** The same, for isolated functions; undefined = there is none. */
   readonly pool?: ConnectionPool;
   readonly respawn: RespawnPolicy;

@@ -77,6 +77,8 @@ class ThreadedConnection implements Connection {
       hangMs: deps.hangTimeoutMs ?? HANG_TIMEOUT_MS,
       closing: () => this.#closer.closing(),
       setLeaseWanted: (requestId, wanted) => this.#host.send({ type: "LEASE_WANTED", requestId, wanted }),
+      running: deps.strategy.runningSteps,
+      sayLongSteps: (message) => this.#host.send(message),
       onHung: (silentMs) => this.#onHung(silentMs),
     });
     this.#host = new ThreadHost({
@@ -188,6 +190,7 @@ class ThreadedConnection implements Connection {
   #greeting(crashes: number): readonly MainMessage[] {
     const { config } = this.#deps;
     const adopted = this.#ledger.requestsToAdopt();
+    const pool = poolAccess(this.#deps.pool, (message) => this.#host.send(message));
     return [
       {
         type: "INIT",
@@ -197,7 +200,9 @@ class ThreadedConnection implements Connection {
         ...this.#watch.prepareThread(),
         crashes,
         shutdown: this.#shutdown(),
-        pool: poolAccess(this.#deps.pool, (message) => this.#host.send(message)),
+        pool,
+        // The same memory twice in one message is not the same memory in every runtime.
+        poolMemory: pool === null ? (this.#deps.isolation?.memory ?? null) : null,
       },
       { type: "CONNECT", resumed: this.#status.everReady },
       ...this.#closer.greeting(),

@@ -74,9 +74,9 @@ export function createRequestRunner(deps: RequestRunnerDeps): RequestRunner {
     extensions: ExecutionRequestMessage["extensions"],
     signal: CancelSignal,
   ): Promise<void> => {
-    const { requestId, appName, functionSlug, stepId, runId, jobId, requestPayload: payload } = request;
+    const { requestId, appName, functionSlug, stepId, runId, jobId, userTraceCtx, requestPayload: payload } = request;
     const result = await strategy.execute(
-      { requestId, appName, functionSlug, stepId, runId, jobId, payload, extensions },
+      { requestId, appName, functionSlug, stepId, runId, jobId, userTraceCtx, payload, extensions },
       portFor(requestId, signal),
       signal,
     );
@@ -154,7 +154,7 @@ function applyToLedger(message: Exclude<RequestMessage, ExecutionRequestMessage>
   }
 }
 
-/** Called before the ledger is told: then it knows the request, and which doubt its lease was confirmed after. */
+/** Called before the ledger adds it: then it has the request, and which doubt its lease was confirmed after. */
 function tellOfLease(
   message: Extract<RequestMessage, { type: "LEASE_EXTENDED" | "LEASE_LOST" }>,
   { ledger, listeners }: RequestRunnerDeps,

@@ -1,6 +1,6 @@
 /**
- * Everything main does by shared memory instead of messages: its own sign of life, the lease guard, the watch for a
- * thread that hangs. The memory is in `shared/shared-counters.ts`.
+ * Everything main does by the clock, most of it by shared memory instead of messages: its own sign of life, the lease
+ * guard, the watch for a thread that hangs, and for steps that take long. The memory is in `shared/shared-counters.ts`.
  */
 import { type Clock, readClocks, type TimerHandle, type Timers } from "@holdfast/core";
 import { COUNTERS_BYTES, pulseMsFor, type SharedCounters, sharedCounters } from "../shared/shared-counters.ts";
@@ -9,6 +9,7 @@ import { HangWatch } from "./hang-watch.ts";
 import { isInspectorOpen } from "./inspector.ts";
 import { LeaseGuard, type LeaseGuardDeps } from "./lease-guard.ts";
 import type { Ledger } from "./ledger.ts";
+import { LongSteps, type LongStepsDeps } from "./long-steps.ts";
 
 export interface ThreadWatchDeps {
   readonly clock: Clock;
@@ -18,6 +19,8 @@ export interface ThreadWatchDeps {
   readonly hangMs: number;
   readonly closing: Closer["closing"];
   readonly setLeaseWanted: LeaseGuardDeps["setLeaseWanted"];
+  readonly running: LongStepsDeps["running"];
+  readonly sayLongSteps: LongStepsDeps["send"];
   readonly onHung: (silentMs: number) => void;
 }
 
@@ -25,6 +28,7 @@ export class ThreadWatch {
   readonly leaseGuard: LeaseGuard;
   readonly #deps: ThreadWatchDeps;
   readonly #hang: HangWatch;
+  readonly #longSteps: LongSteps;
   readonly #tickMs: number;
   #counters: SharedCounters = sharedCounters(new SharedArrayBuffer(COUNTERS_BYTES));
   #timer: TimerHandle | undefined;
@@ -35,6 +39,7 @@ export class ThreadWatch {
     this.#deps = deps;
     this.#tickMs = pulseMsFor(stallThresholdMs);
     this.leaseGuard = new LeaseGuard({ counters, ledger, clock, setLeaseWanted: want });
+    this.#longSteps = new LongSteps({ clock, ledger, running: deps.running, send: deps.sayLongSteps });
     this.#hang = new HangWatch({ ...deps, counters, tickMs: this.#tickMs, nowMs: clock.nowMs });
   }
 
@@ -57,6 +62,7 @@ export class ThreadWatch {
     this.#counters.setDoubtNumber(doubtNumber);
     this.#counters.signAlive(readClocks(this.#deps.clock));
     this.leaseGuard.onNewThread();
+    this.#longSteps.onNewThread();
     this.#hang.onThreadStarted();
     return { counters: memory, doubtNumber };
   }
@@ -70,6 +76,7 @@ export class ThreadWatch {
     this.#counters.setDebugged(isInspectorOpen());
     this.leaseGuard.recheck();
     this.#hang.tick();
+    this.#longSteps.tick();
     this.#timer = this.#deps.timers.set(this.#tickMs, () => this.tick(), { unref: true });
   }
 

@@ -70,6 +70,7 @@ function owned(report: Unaddressed<IsolatedReport>): Unaddressed<IsolatedReport>
  * HANDLERS-4. The reply is posted before the turn is over; of a turn that main has ended nothing more is said.
  * HANDLERS-5. A turn that main has ended before it was said to have begun is not begun: another thread may have its
  *     request by then.
+ * HANDLERS-6. A thread that became free before the next connection thread could hear it says so to that one.
  */
 export class HandlerThread {
   readonly #deps: HandlerThreadDeps;
@@ -162,7 +163,9 @@ export class HandlerThread {
       if (!this.#turns.has(requestId)) this.#send({ type: "UNKNOWN_REQUEST", requestId, mayHaveBegun });
     }
     for (const request of this.#ledger.requestsToAdopt()) this.#sendAgain(request);
-    if (claimedTurn !== null && claimedTurn !== this.#current?.turn) this.#release(claimedTurn);
+    const isOver = claimedTurn !== null && claimedTurn !== this.#current?.turn && this.#release(claimedTurn);
+    const { cells, slot } = this.#deps;
+    if (!isOver && cells.read(slot).state === "free") this.onFree();
     this.#guard.recheck();
   }
 
@@ -246,11 +249,12 @@ export class HandlerThread {
     this.#release(current.turn);
   }
 
-  #release(turn: number): void {
+  #release(turn: number): boolean {
     const { cells, slot, main } = this.#deps;
-    if (!cells.release(slot, turn)) return;
+    if (!cells.release(slot, turn)) return false;
     main.onReturned(turn);
     this.onFree();
+    return true;
   }
 
   #send(report: Unaddressed<Exclude<IsolatedReport, { type: "TURN_ENDED" | "CRASHING" }>>): void {

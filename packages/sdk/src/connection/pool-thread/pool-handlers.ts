@@ -5,14 +5,17 @@
 import { systemClock, systemTimers } from "@holdfast/core";
 import { clientOf } from "../../functions/client-data.ts";
 import { loadIsolated } from "../../functions/load-isolated.ts";
-import type { PoolHandlers, ThreadOfPool } from "../../isolation/thread/run-pool-thread.ts";
+import type { PoolHandlers } from "../../isolation/thread/pool-turns.ts";
+import type { ThreadOfPool } from "../../isolation/thread/run-pool-thread.ts";
 import { SDK_NAME } from "../../version.ts";
 import { HandlerThread } from "./handler-thread.ts";
 import { createIsolatedStrategy, findIsolated, type IsolatedFunctions } from "./isolated-strategy.ts";
+import { TestCalls } from "./test-calls.ts";
 
 export function createPoolHandlers(isolated: IsolatedFunctions, thread: ThreadOfPool): PoolHandlers {
   const { slot, cells, importModule, setPhase, onLent, onReturned, loggerOf, log } = thread;
   const ports = { clock: systemClock, timers: systemTimers };
+  const test = isolated.double && new TestCalls(isolated.double, systemClock);
   const handlers = new HandlerThread({
     ...{ ...ports, slot, cells, sdkVersion: SDK_NAME, log },
     strategy: (watch) =>
@@ -23,6 +26,7 @@ export function createPoolHandlers(isolated: IsolatedFunctions, thread: ThreadOf
         loggerOf,
         watch,
         log,
+        test,
         onRunning: () => setPhase("running"),
       }),
     main: {

@@ -4,68 +4,102 @@ import type { StallMessage } from "./stall.ts";
 
 /** Options of `connect()` besides `apps`. Those with a variable fall back to it: `HOLDFAST_X` first, then `INNGEST_X`. */
 export interface ConnectOptions {
-  /** WebSocket address to use instead of the one that the gateway names. `HOLDFAST_CONNECT_GATEWAY_URL`. */
+  /**
+   * WebSocket address to use instead of the one that the gateway names. `HOLDFAST_CONNECT_GATEWAY_URL`.
+   * @example gatewayUrl: "wss://gateway.internal/v0/connect"
+   */
   readonly gatewayUrl?: string;
   /**
-   * Names this process to the gateway; must be unique among the processes of an app. Default: host name, process id and
-   * a random suffix. `HOLDFAST_CONNECT_INSTANCE_ID`.
+   * Names this process to the gateway; must be unique among the processes of an app. Default: host name, process id
+   * and a random suffix. `HOLDFAST_CONNECT_INSTANCE_ID`.
+   * @example instanceId: "web-1"
    */
   readonly instanceId?: string;
-  /** How many requests may run at once; more are refused. Default 1000. `HOLDFAST_CONNECT_MAX_WORKER_CONCURRENCY`. */
+  /**
+   * How many requests may run at once; more are refused. Default 1000. `HOLDFAST_CONNECT_MAX_WORKER_CONCURRENCY`.
+   * @example maxWorkerConcurrency: 50
+   */
   readonly maxWorkerConcurrency?: number;
   /**
-   * The queues that this process serves: it runs the functions that are in one of them (`createFunction({ queue })`),
-   * and no others. `["*"]` = every queue. Default `["default"]`: the functions that name no queue.
+   * The queues that this process serves: it runs the functions that are in one of them (`createFunction({ queue
+   * })`), and no others. `["*"]` = every queue. Default `["default"]`: the functions that name no queue.
    * `HOLDFAST_CONNECT_QUEUES` (names with commas in between).
+   * @example queues: ["default", "gpu"]
    */
   readonly queues?: readonly string[];
   /**
-   * Signals that close the connection: the first one drains, the second one forces. Afterwards the process ends as by
-   * the signal, unless the app listens to it too. Default SIGINT and SIGTERM; `[]` = none.
+   * Signals that close the connection: the first one drains, the second one forces. Afterwards the process ends as
+   * by the signal, unless the app listens to it too. Default SIGINT and SIGTERM; `[]` = none.
+   * @example handleShutdownSignals: ["SIGTERM"]
    */
   readonly handleShutdownSignals?: readonly `SIG${string}`[];
   /**
-   * Aborted before the connection is ready, `connect()` rejects with `CONNECT_CLOSED` and leaves nothing behind; aborted
-   * later, the connection closes as by `close()`.
+   * Aborted before the connection is ready, `connect()` rejects with `CONNECT_CLOSED` and leaves nothing behind;
+   * aborted later, the connection closes as by `close()`.
+   * @example signal: controller.signal
    */
   readonly signal?: AbortSignal;
-  /** How long `connect()` waits for a ready connection. Default 30 s. `HOLDFAST_CONNECT_TIMEOUT`. */
+  /**
+   * How long `connect()` waits for a ready connection. Default 30 s. `HOLDFAST_CONNECT_TIMEOUT`.
+   * @example connectTimeout: "1m"
+   */
   readonly connectTimeout?: DurationInput;
   /**
-   * How long `close()` waits for work in flight before it is handed back. Default 25 s; in development (`isDev`) 1 s where
-   * a signal closes the connection, so that a reload is quick. `HOLDFAST_DRAIN_TIMEOUT`.
+   * How long `close()` waits for work in flight before it is handed back. Default 25 s; in development (`isDev`) 1
+   * s where a signal closes the connection, so that a reload is quick. `HOLDFAST_DRAIN_TIMEOUT`.
+   * @example drainTimeout: "50s"
    */
   readonly drainTimeout?: DurationInput;
   /**
    * How long the main thread may stall before that is reported, with the code that blocks it: on stderr, in
-   * `debugState()`, to the gateway, and afterwards to the logger. Each report stops the blocked code for some milliseconds
-   * to look at its stack. 100 ms to 1 h; `false` = nothing is reported. Nothing is reported while an inspector is open
-   * (`--inspect`), since a breakpoint stops the main thread, too. Default 1 s. `HOLDFAST_STALL_THRESHOLD` (`off` = false).
+   * `debugState()`, to the gateway, and afterwards to the logger. Each report stops the blocked code for some
+   * milliseconds to look at its stack. 100 ms to 1 h; `false` = nothing is reported. Nothing is reported while an
+   * inspector is open (`--inspect`), since a breakpoint stops the main thread, too. Default 1 s.
+   * `HOLDFAST_STALL_THRESHOLD` (`off` = false).
+   * @example stallThreshold: "500ms"
    */
   readonly stallThreshold?: DurationInput | false;
   /**
-   * How long the main thread may stall before its work is returned: the leases end, other workers take the runs, and
-   * results that come later are used only if no worker has taken the work by then. It has to be longer than anything that
-   * blocks on purpose, or such a step never gets done. At least `stallThreshold`. Default `false` = never.
-   * `HOLDFAST_MAX_STALL` (`off` = false).
+   * How long the main thread may stall before its work is returned: the leases end, other workers take the runs,
+   * and results that come later are used only if no worker has taken the work by then. It has to be longer than
+   * anything that blocks on purpose, or such a step never gets done. At least `stallThreshold`. Default `false` =
+   * never. `HOLDFAST_MAX_STALL` (`off` = false).
+   * @example maxStall: "2m"
    */
   readonly maxStall?: DurationInput | false;
   /**
-   * How much of one turn of the event loop may be used before handlers and steps that are due start in the next turn:
-   * servers, timers and health checks of the process get theirs in between. Code that has started is not interrupted.
-   * At least 1 ms; `false` = all start in one turn. Default 10 ms. `HOLDFAST_YIELD_AFTER` (`off` = false).
+   * How much of one turn of the event loop may be used before handlers and steps that are due start in the next
+   * turn: servers, timers and health checks of the process get theirs in between. Code that has started is not
+   * interrupted. At least 1 ms; `false` = all start in one turn. Default 10 ms. `HOLDFAST_YIELD_AFTER` (`off` =
+   * false).
+   * @example yieldAfter: "5ms"
    */
   readonly yieldAfter?: DurationInput | false;
-  /** Where the connection thread's script is, instead of the built-in copy: the package's `holdfast/connect-thread`. */
+  /**
+   * Where the connection thread's script is, instead of the built-in copy: the package's `holdfast/connect-thread`.
+   * @example workerUrl: new URL("./connect-thread.cjs", import.meta.url)
+   */
   readonly workerUrl?: string | URL;
-  /** Memory limits of the connection thread, as `node:worker_threads` has them. Default: Node's, with a young generation of 6 MB. */
+  /**
+   * Memory limits of the connection thread, as `node:worker_threads` has them. Default: Node's, with a young
+   * generation of 6 MB.
+   * @example resourceLimits: { maxOldGenerationSizeMb: 256 }
+   */
   readonly resourceLimits?: {
+    /** Of the heap's main part, in MB. */
     readonly maxOldGenerationSizeMb?: number;
+    /** Of the part for objects that live shortly, in MB. */
     readonly maxYoungGenerationSizeMb?: number;
+    /** Of compiled code, in MB. */
     readonly codeRangeSizeMb?: number;
+    /** Of the stack, in MB. */
     readonly stackSizeMb?: number;
   };
-  /** The pool of threads that isolated code runs in; see `holdfast/isolate`. They are started when there is such code. */
+  /**
+   * The pool of threads that isolated code runs in; see `holdfast/isolate`. They are started when there is such
+   * code.
+   * @example isolation: { threads: 4, warm: 1 }
+   */
   readonly isolation?: {
     /** How many threads there are at most. Default: one less than the machine has cores, and at least 2. */
     readonly threads?: number;
@@ -79,24 +113,42 @@ export interface ConnectOptions {
     readonly idleTimeout?: DurationInput | false;
     /** Memory limits of each thread, as `node:worker_threads` has them. Default: Node's. */
     readonly resourceLimits?: {
+      /** Of the heap's main part, in MB. */
       readonly maxOldGenerationSizeMb?: number;
+      /** Of the part for objects that live shortly, in MB. */
       readonly maxYoungGenerationSizeMb?: number;
+      /** Of compiled code, in MB. */
       readonly codeRangeSizeMb?: number;
+      /** Of the stack, in MB. */
       readonly stackSizeMb?: number;
     };
   };
-  /** False = the plain protocol only. Default true. `HOLDFAST_EXTENSIONS` (`off` or `on`). */
+  /**
+   * False = the plain protocol only. Default true. `HOLDFAST_EXTENSIONS` (`off` or `on`).
+   * @example extensions: false
+   */
   readonly extensions?: boolean;
-  /** Console-shaped or pino-shaped. Default: the logger of the first app's client. */
+  /**
+   * Console-shaped or pino-shaped. Default: the logger of the first app's client.
+   * @example logger: pino()
+   */
   readonly logger?: LoggerLike;
   /**
-   * Called when the connection has another state, later in the same turn. It is not waited for; when it throws, or its
-   * promise rejects, that is logged (`LISTENER_FAILED`) and changes nothing.
+   * Called when the connection has another state, later in the same turn. It is not waited for; when it throws, or
+   * its promise rejects, that is logged (`LISTENER_FAILED`) and changes nothing.
+   * @example onStateChange: ({ to }) => health.set(to === "ACTIVE")
    */
   readonly onStateChange?: (change: StateChange) => unknown;
-  /** Called when the main thread was blocked for `stallThreshold` or longer and is responsive again. Like `onStateChange`. */
+  /**
+   * Called when the main thread was blocked for `stallThreshold` or longer and is responsive again. Like
+   * `onStateChange`.
+   * @example onStall: ({ stalledMs, culprit }) => alerts.send(`blocked for ${stalledMs} ms`, culprit)
+   */
   readonly onStall?: (stall: StallMessage) => unknown;
-  /** Replies and checkpoints that may wait for an acknowledgement; beyond that no new work is taken. */
+  /**
+   * Replies and checkpoints that may wait for an acknowledgement; beyond that no new work is taken.
+   * @example outbox: { maxCount: 1_000, ackTimeout: "10s" }
+   */
   readonly outbox?: {
     /** Default 10 000. */
     readonly maxCount?: number;
@@ -105,7 +157,10 @@ export interface ConnectOptions {
     /** When one without an acknowledgement is sent again. Default 5 s. */
     readonly ackTimeout?: DurationInput;
   };
-  /** How a connection thread that crashed or hangs is replaced. */
+  /**
+   * How a connection thread that crashed or hangs is replaced.
+   * @example respawn: { maxCrashes: 20 }
+   */
   readonly respawn?: {
     /** Wait before the first new thread; doubles with every crash in a row. Default 100 ms. */
     readonly baseDelay?: DurationInput;

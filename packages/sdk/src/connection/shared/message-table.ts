@@ -51,6 +51,7 @@ export const MESSAGE_TABLE = {
     "the ledger keeps it and passes it to the next thread",
   ),
   LEASE_WANTED: row("main->thread", "command", "requestId", "handled", "resent after the respawn"),
+  STEPS_RUNNING: row("main->thread", "event", "requestId", "handled", "resent after the respawn"),
   POOL_THREAD_STARTED: row("main->thread", "event", null, "handled", "resent after the respawn"),
   POOL_THREAD_LOST: row("main->thread", "event", null, "handled", "rebuilt by the next thread"),
   STATE_CHANGE: row("thread->main", "event", null, "handled", "rebuilt by the next thread"),

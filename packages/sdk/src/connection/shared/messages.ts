@@ -15,7 +15,7 @@ import type { StallReport } from "./stall.ts";
  */
 
 /** Raised with every change that an older thread or main could misread. */
-export const THREAD_PROTOCOL_VERSION = 4;
+export const THREAD_PROTOCOL_VERSION = 5;
 
 /** How a finished request ended: the encoded SDKResponse, or why there is none. */
 export type LedgerOutcome =
@@ -37,6 +37,12 @@ export interface IsolatedEntry {
   readonly place: IsolatedPlace;
   /** Null: main had been blocked for so long that it was not sent along. */
   readonly work: IsolatedRequest | null;
+}
+
+/** A step that has been running for a while, since when on the monotonic clock. */
+export interface LongStep {
+  readonly id: string;
+  readonly fromMs: number;
 }
 
 /** The pool's threads, as the connection thread knows them. */
@@ -80,6 +86,8 @@ export interface InitMessage {
   readonly shutdown: { readonly signals: readonly number[]; readonly drainMs: number };
   /** Null = no function is isolated. */
   readonly pool: PoolAccess | null;
+  /** The cells of a pool that runs bodies only, for reports about it. Null = there is none, or they are in `pool`. */
+  readonly poolMemory: SharedArrayBuffer | null;
 }
 
 export type MainMessage =
@@ -106,6 +114,8 @@ export type MainMessage =
     }
   /** Whether code of the request waits for a newer confirmation of its lease. */
   | { readonly type: "LEASE_WANTED"; readonly requestId: string; readonly wanted: boolean }
+  /** The steps of the request that have been running for a while, oldest first; none = none any more. */
+  | { readonly type: "STEPS_RUNNING"; readonly requestId: string; readonly steps: readonly LongStep[] }
   /** A thread was started in this slot of the pool, instead of the one before. */
   | ({ readonly type: "POOL_THREAD_STARTED" } & PoolThreadPort)
   /** The thread of this slot is gone, or ends now, and nothing that it was doing will be done; why. */
@@ -185,6 +195,7 @@ const MAIN_ROWS: Readonly<Record<MainMessage["type"], true>> = {
   EXECUTION_DROPPED: true,
   CHECKPOINT: true,
   LEASE_WANTED: true,
+  STEPS_RUNNING: true,
   POOL_THREAD_STARTED: true,
   POOL_THREAD_LOST: true,
 };

@@ -1,5 +1,5 @@
 /**
- * What the connection thread is told in INIT, and what every connection offers. It crosses to another thread, so it is
+ * What INIT gives the connection thread, and what every connection offers. It crosses to another thread, so it is
  * plain data.
  */
 import type { BackoffPolicy, ErrorCode } from "@holdfast/core";

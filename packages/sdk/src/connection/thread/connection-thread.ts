@@ -61,6 +61,7 @@ export class ConnectionThread {
       case "EXECUTION_DROPPED":
       case "CHECKPOINT":
       case "LEASE_WANTED":
+      case "STEPS_RUNNING":
         return requests.onMainMessage(message);
       case "POOL_THREAD_STARTED":
         return isolated.onThreadStarted(message);
@@ -80,6 +81,7 @@ export class ConnectionThread {
       case "LINK_UP":
         return this.#linkUp(effect.ready, effect.start);
       case "LINK_DOWN":
+        this.#parts.reports?.stop();
         return requests.onLinkDown();
       case "WORK_FRAME":
         suspensions.check();
@@ -107,6 +109,7 @@ export class ConnectionThread {
       case "SEND_STALL_REPORT":
         return this.#sendStallReport(effect.report, effect.stalledMs, effect.ended);
       case "STALL_STATE_CHANGED":
+        this.#parts.reports?.onStallChange();
         return mirror.update();
       case "MAIN_RESPONSIVE":
         coalescing.flush();
@@ -126,9 +129,11 @@ export class ConnectionThread {
   }
 
   #linkUp(ready: ConnectionReady, { connectionId }: StartResponse): void {
-    const { suspensions, requests } = this.#parts;
+    const { reports, suspensions, requests } = this.#parts;
     suspensions.setLeaseInterval(parseIntervalMs(ready.extendLeaseInterval, WORKER_FALLBACK_INTERVALS.extendLeaseMs));
     requests.onLinkUp(ready);
+    if (requests.extensions.includes("state")) reports?.start();
+    else reports?.stop();
     this.#port.post({ type: "CONNECTION_READY", connectionId, extensions: requests.extensions });
   }
 
@@ -147,8 +152,9 @@ export class ConnectionThread {
   }
 
   #closed(undelivered: readonly string[]): void {
-    const { endShutdownWatch, isolated, mirror, suspensions, stalls } = this.#parts;
+    const { endShutdownWatch, isolated, mirror, reports, suspensions, stalls } = this.#parts;
     endShutdownWatch();
+    reports?.stop();
     isolated.stop();
     mirror.update();
     mirror.stop();

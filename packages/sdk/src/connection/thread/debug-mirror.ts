@@ -34,7 +34,7 @@ export function stateOf(link: LinkState): ConnectionState {
   }
 }
 
-function snapshot({ link, requests, clock, ...rest }: DebugSources): DebugState {
+export function snapshot({ link, requests, clock, ...rest }: DebugSources): DebugState {
   const { state, heartbeat } = link;
   const active = state.phase === "open" ? state.active : null;
   return {

@@ -7,12 +7,15 @@ import type { Clock } from "@holdfast/core";
 import type { RequestIdentity } from "@holdfast/protocol";
 import { Capacity, type CapacityConfig, type Part } from "../machines/capacity.ts";
 import { createLeaseTable, type LeaseTable } from "../machines/lease-table.ts";
+import type { LongStep } from "../shared/messages.ts";
 
 /** A request between its arrival and the acknowledgement of its reply. */
 export interface InFlightRequest {
   readonly identity: RequestIdentity;
   readonly startedAtMs: number;
   state: "running" | "replied";
+  /** Its steps that have been running for a while, oldest first; the gateway is told when their lease is extended. */
+  longSteps?: readonly LongStep[];
 }
 
 export class InFlightRequests {

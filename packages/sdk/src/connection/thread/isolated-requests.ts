@@ -91,6 +91,12 @@ export class IsolatedRequests {
     return this.#waiting.length;
   }
 
+  /** The one that came first and has not ended. */
+  get oldest(): string | undefined {
+    const [requestId] = this.#turns.keys();
+    return requestId;
+  }
+
   isIsolated({ appName, functionSlug }: Pick<ExecutorRequest, "appName" | "functionSlug">): boolean {
     return this.#threads !== null && this.#names.has(keyOf(appName, functionSlug));
   }

@@ -3,11 +3,17 @@
  * confirmed, and passes the answers on. See docs/decisions/0036 and 0048.
  */
 import { type Clock, type ClockReading, type Log, readClocks, type TimerHandle, type Timers } from "@holdfast/core";
-import { type ConnectionReady, WORKER_FALLBACK_INTERVALS, type WorkerFrame } from "@holdfast/protocol";
+import {
+  type ConnectionReady,
+  type RunningStep,
+  WORKER_FALLBACK_INTERVALS,
+  type WorkerFrame,
+} from "@holdfast/protocol";
 import { parseIntervalMs, suspensionLimitMs } from "../machines/intervals.ts";
 import { earlier, type LeaseAges } from "../machines/lease-ages.ts";
 import type { Lease } from "../machines/lease-table.ts";
-import type { InFlightRequests } from "./in-flight-requests.ts";
+import type { LongStep } from "../shared/messages.ts";
+import type { InFlightRequest, InFlightRequests } from "./in-flight-requests.ts";
 import type { MainPort } from "./main-port.ts";
 
 /** A gateway counts reports that come faster as noise. */
@@ -40,6 +46,8 @@ export interface LeaseKeeperDeps {
   readonly isShuttingDown: () => boolean;
   /** Nothing was agreed on with the present gateway. */
   readonly isPlain: () => boolean;
+  /** The present gateway wants to hear which steps have been running for a while. */
+  readonly saysSteps: () => boolean;
 }
 
 /** Extends the leases of everything in flight, and reports what is, as often as the gateway asks. */
@@ -139,6 +147,15 @@ export class LeaseKeeper {
     this.#awaited.delete(requestId);
   }
 
+  /** Which steps of it have been running for a while has changed: said now, and with each extension from now on. */
+  sayLongSteps(request: InFlightRequest, steps: readonly LongStep[]): void {
+    request.longSteps = steps;
+    const isLinked = this.#timers.size > 0;
+    if (request.state === "running" && isLinked && this.#deps.saysSteps()) {
+      this.askForExtension(request.identity.requestId);
+    }
+  }
+
   #extendAwaited(): void {
     const { inFlight } = this.#deps;
     for (const requestId of this.#awaited.keys()) {
@@ -184,8 +201,18 @@ export class LeaseKeeper {
   #sendExtensions(leases: readonly Lease[]): void {
     for (const { requestId, leaseId } of leases) {
       const request = this.#deps.inFlight.get(requestId);
-      if (request) this.#deps.send({ ...request.identity, kind: "WORKER_REQUEST_EXTEND_LEASE", leaseId });
+      if (!request) continue;
+      const steps = this.#runningSteps(request);
+      this.#deps.send({ ...request.identity, kind: "WORKER_REQUEST_EXTEND_LEASE", leaseId, ...steps });
     }
+  }
+
+  #runningSteps({ longSteps = [] }: InFlightRequest): { readonly runningSteps?: readonly RunningStep[] } {
+    if (longSteps.length === 0 || !this.#deps.saysSteps()) return {};
+    const nowMs = this.#deps.clock.monotonicMs();
+    return {
+      runningSteps: longSteps.map(({ id, fromMs }) => ({ id, runningMs: Math.max(0, Math.round(nowMs - fromMs)) })),
+    };
   }
 
   #sendStatus(): void {

@@ -48,7 +48,10 @@ export interface RequestManagerDeps {
   readonly inFlight: InFlightRequests;
 }
 
-export type WorkMessage = Extract<MainMessage, { type: `EXECUTION_${string}` | "CHECKPOINT" | "LEASE_WANTED" }>;
+export type WorkMessage = Extract<
+  MainMessage,
+  { type: `EXECUTION_${string}` | "CHECKPOINT" | "LEASE_WANTED" | "STEPS_RUNNING" }
+>;
 
 /**
  * The requests of this connection thread. Joins what others own: `RequestIntake`, `HandoverGuard` (may it go to main?),
@@ -94,6 +97,7 @@ export class RequestManager {
       onLost: (requestId) => this.#loseRequest(requestId),
       isShuttingDown: () => this.#shuttingDown,
       isPlain: () => this.#negotiated && this.#extensions.length === 0,
+      saysSteps: () => this.#extensions.includes("progress"),
     });
     this.#intake = new RequestIntake({
       ...deps,
@@ -214,6 +218,8 @@ export class RequestManager {
         return this.#onCheckpoint(requestId, message.sequence, message.ops);
       case "LEASE_WANTED":
         return message.wanted ? this.#leases.keepConfirming(requestId) : this.#leases.stopConfirming(requestId);
+      case "STEPS_RUNNING":
+        return this.#leases.sayLongSteps(request, message.steps);
       default:
         return unreachable(message);
     }

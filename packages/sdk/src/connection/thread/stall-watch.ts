@@ -268,7 +268,7 @@ export class StallWatch {
   #publish({ report, conclude }: Stall): void {
     if (report === null || conclude !== null) return;
     this.#counts.reports += 1;
-    // A machine without a processor to spare is not told about on a channel for emergencies: the log says it afterwards.
+    // A machine without a processor to spare is no emergency: the log says it afterwards.
     if (report.cause === "blocked") this.#deps.emergency.write(stallText(report));
     this.#emit({ do: "SEND_STALL_REPORT", report, stalledMs: report.stalledMs, ended: false });
     this.#emit({ do: "STALL_STATE_CHANGED" });

@@ -3,25 +3,29 @@
  * made after it emits an effect (docs/decisions/0051).
  */
 import type { Clock, Log, Random, Timers } from "@holdfast/core";
+import type { ProcessState } from "@holdfast/protocol";
 import type { InitMessage } from "../shared/messages.ts";
 import { sharedCounters } from "../shared/shared-counters.ts";
 import { type Closing, createClosing } from "./closing.ts";
 import { type CoalescingPort, createCoalescingPort } from "./coalescing-port.ts";
-import { createDebugMirror, type DebugMirror } from "./debug-mirror.ts";
+import { createDebugMirror, type DebugMirror, type DebugSources, snapshot } from "./debug-mirror.ts";
 import { createGatewayHttp, type GatewayPost } from "./gateway-http.ts";
 import type { OpenWebSocket } from "./gateway-socket.ts";
 import { InFlightRequests } from "./in-flight-requests.ts";
 import { IsolatedRequests } from "./isolated-requests.ts";
 import { LinkDriver } from "./link-driver.ts";
 import type { MainPort } from "./main-port.ts";
+import { poolStateReader } from "./pool-state.ts";
 import type { DrainPort } from "./pool-threads.ts";
 import { createPortLogger, type PortLogger } from "./port-logger.ts";
 import type { ListenToSignals } from "./process-signals.ts";
 import { RequestManager } from "./request-manager.ts";
 import { watchForShutdown } from "./shutdown-watch.ts";
 import { type StallPorts, StallWatch } from "./stall-watch.ts";
+import { StateReports } from "./state-reports.ts";
 import { SuspensionDetector } from "./suspension-detector.ts";
 import type { Emit, ThreadEffect } from "./thread-effect.ts";
+import type { StateReading } from "./worker-state-frame.ts";
 
 /** The thread's ports to everything but the main thread. */
 export interface ThreadPorts {
@@ -33,6 +37,8 @@ export interface ThreadPorts {
   readonly stalls: StallPorts;
   readonly listenToSignals: ListenToSignals;
   readonly drainPort: DrainPort;
+  /** Null: gateways hear nothing of how this worker is. */
+  readonly readProcess: (() => ProcessState) | null;
   readonly exit: (code: number) => void;
 }
 
@@ -47,6 +53,8 @@ export interface ThreadParts {
   readonly link: LinkDriver;
   readonly closing: Closing;
   readonly mirror: DebugMirror;
+  /** Null: this runtime sends none. */
+  readonly reports: StateReports | null;
   readonly endShutdownWatch: () => void;
 }
 
@@ -95,7 +103,27 @@ export function createThreadParts(
   const closing = createClosing({ ...ports, requests, link, http }, emit);
   const listen = outside.listenToSignals;
   const endShutdownWatch = watchForShutdown({ ...ports, ...init.shutdown, listen, closing });
-  const sources = { link, requests, clock, crashes, stalls, logsDropped: () => logger.dropped };
+  const sources: DebugSources = { link, requests, clock, crashes, stalls, logsDropped: () => logger.dropped };
   const mirror = createDebugMirror(sources, coalescing, timers, config.debugMs);
-  return { log, logger, suspensions, stalls, coalescing, isolated, requests, link, closing, mirror, endShutdownWatch };
+  const readPool = poolStateReader(init.pool?.cells ?? init.poolMemory, () => ({
+    queued: isolated.waiting,
+    oldestMs: ageOf(isolated.oldest, inFlight, clock),
+  }));
+  const reading = (process: ProcessState): StateReading => ({
+    debug: snapshot(sources),
+    pool: readPool(clock.monotonicMs()),
+    process,
+  });
+  const send = (bytes: Uint8Array): void => void link.send(bytes);
+  const { readProcess } = outside;
+  const deps = { send, clock, timers, everyMs: config.debugMs };
+  const reports = readProcess && new StateReports({ ...deps, read: () => reading(readProcess()) });
+  const made = { log, logger, suspensions, stalls, coalescing, isolated, requests, link, closing, mirror, reports };
+  return { ...made, endShutdownWatch };
+}
+
+/** Null: it is not in flight. */
+function ageOf(requestId: string | undefined, inFlight: InFlightRequests, clock: Clock): number | null {
+  const request = requestId === undefined ? undefined : inFlight.get(requestId);
+  return request === undefined ? null : clock.monotonicMs() - request.startedAtMs;
 }

@@ -232,7 +232,7 @@ function settle(state: PoolState, before: readonly PoolEffect[], rules: PoolRule
   const [given, gives] = giveTurns(state);
   const [served, serves] = makeRoom(given, rules);
   const [filled, fills] = fillUp(served, rules);
-  const effects = [...before, ...gives, ...serves, ...fills];
+  const effects = before.concat(gives, serves, fills);
   const isDead = filled.queue.length > 0 && !filled.threads.some(isLive) && !filled.isBackingOff;
   if (!isDead) return [filled, effects];
   const fails = filled.queue.map(({ key }): PoolEffect => ({ do: "FAIL", key, cause: "EXHAUSTED", reason: null }));

@@ -5,6 +5,7 @@ import {
   type PoolRules,
   type PoolState,
   type PoolThread,
+  type PoolTurn,
   slotCount,
   type ThreadPhase,
 } from "./pool-types.ts";
@@ -14,34 +15,47 @@ export function isLive({ phase }: PoolThread): boolean {
 }
 
 export function withPhase(state: PoolState, id: number, phase: ThreadPhase, turns = 0): PoolState {
-  const change = (thread: PoolThread): PoolThread =>
-    thread.id === id ? { ...thread, phase, turns: thread.turns + turns } : thread;
-  return { ...state, threads: state.threads.map(change) };
+  const threads = state.threads.slice();
+  const at = threads.findIndex((thread) => thread.id === id);
+  const thread = threads[at];
+  if (thread === undefined) return state;
+  threads[at] = { ...thread, phase, turns: thread.turns + turns };
+  return { ...state, threads };
 }
 
 /** The most recent one first, so that others are idle for long enough to end. */
 export function giveTurns(state: PoolState): PoolNext {
+  if (state.queue.length === 0) return [state, []];
   const effects: PoolEffect[] = [];
   let next = state;
+  const queue: PoolTurn[] = [];
   for (const turn of state.queue) {
-    const idle = next.threads
-      .flatMap(({ id, memoryMb, phase }) =>
-        phase.type === "idle" && memoryMb === turn.memoryMb ? [{ id, sinceMs: phase.sinceMs }] : [],
-      )
-      .reduce<{ id: number; sinceMs: number } | undefined>(
-        (best, one) => (best === undefined || one.sinceMs > best.sinceMs ? one : best),
-        undefined,
-      );
-    if (idle === undefined) continue;
-    next = withPhase(next, idle.id, { type: "busy", turn });
-    next = { ...next, queue: next.queue.filter((one) => one !== turn) };
-    effects.push({ do: "GIVE", id: idle.id, turn });
+    const id = idleLast(next, turn.memoryMb);
+    if (id === undefined) {
+      queue.push(turn);
+      continue;
+    }
+    next = withPhase(next, id, { type: "busy", turn });
+    effects.push({ do: "GIVE", id, turn });
   }
-  return [next, effects];
+  return [{ ...next, queue }, effects];
+}
+
+function idleLast(state: PoolState, memoryMb: number): number | undefined {
+  let lastMs = Number.NEGATIVE_INFINITY;
+  let last: number | undefined;
+  for (const thread of state.threads) {
+    const { phase } = thread;
+    if (phase.type !== "idle" || thread.memoryMb !== memoryMb || phase.sinceMs <= lastMs) continue;
+    lastMs = phase.sinceMs;
+    last = thread.id;
+  }
+  return last;
 }
 
 /** Every waiting turn for which no thread starts yet gets one: a new one, or one in place of an idle one of another size. */
 export function makeRoom(state: PoolState, rules: PoolRules): PoolNext {
+  if (state.queue.length === 0) return [state, []];
   const effects: PoolEffect[] = [];
   const starting = new Map<number, number>();
   let ending = 0;

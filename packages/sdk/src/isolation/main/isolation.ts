@@ -2,14 +2,17 @@
  * A connection's use of the pool: makes the pool when something needs it first, checks isolated code before the
  * connection is made, and runs the bodies of steps in it.
  */
+import type { MessagePort } from "node:worker_threads";
 import { HoldfastError, type Log, systemClock, systemRandom, systemTimers } from "@holdfast/core";
 import type { IsolatedBodies, IsolatedCall, IsolatedEnd } from "../../execution/isolated-body.ts";
 import { readThrown } from "../../execution/thrown.ts";
 import { isolationMarks } from "../../steps/isolated.ts";
+import { slotCount } from "../machines/pool-types.ts";
 import type { CodeReference } from "../shared/isolation-messages.ts";
+import { cellsBytes } from "../shared/thread-cells.ts";
 import { IsolationPool } from "./pool.ts";
 import type { IsolationDebugState, LoggedInThread, LostTurn } from "./pool-types.ts";
-import { type PoolResourceLimits, poolThreadSpawner } from "./spawn-pool-thread.ts";
+import { type PoolResourceLimits, poolThreadSpawner, type SpawnPoolThread } from "./spawn-pool-thread.ts";
 
 export interface IsolationOptions {
   readonly threads: number;
@@ -34,8 +37,8 @@ export interface IsolationDeps {
 
 /** Functions whose handlers run in the threads. */
 export interface HandlerSupport {
-  /** What the threads need to know about them; plain data. */
-  readonly handlers: unknown;
+  /** What a thread needs to know about them: plain data, and ports that are transferred to it. */
+  readonly dataFor: () => { readonly handlers: unknown; readonly transfer?: readonly MessagePort[] };
   readonly onTurnLost: (lost: LostTurn) => void;
   readonly onLogged: LoggedInThread;
 }
@@ -53,13 +56,19 @@ export const UNUSED_POOL: IsolationDebugState = {
 };
 
 export class Isolation implements IsolatedBodies {
+  /** Of the pool, also before it is made: what it is doing is read there (`shared/thread-cells.ts`). */
+  readonly memory: SharedArrayBuffer;
   readonly #deps: IsolationDeps;
+  readonly #maxAbandoned: number;
   #pool: IsolationPool | undefined;
   #making: Promise<IsolationPool> | undefined;
   #isClosed = false;
 
   constructor(deps: IsolationDeps) {
+    const { threads } = deps.options;
     this.#deps = deps;
+    this.#maxAbandoned = threads;
+    this.memory = new SharedArrayBuffer(cellsBytes(slotCount({ threads, maxAbandoned: this.#maxAbandoned })));
   }
 
   /** The pool. @throws HoldfastError `CONNECT_CLOSED` */
@@ -80,16 +89,13 @@ export class Isolation implements IsolatedBodies {
     if (hasCode) await pool.load(codes);
   }
 
-  async run({ mark, args, subject, signal, onBegun }: IsolatedCall): Promise<IsolatedEnd> {
-    const { module, name, budgetMs, memoryMb } = mark;
-    const failed = (error: unknown): IsolatedEnd => ({ type: "failed", thrown: readThrown(error), timing: null });
+  run(call: IsolatedCall): Promise<IsolatedEnd> {
+    return this.#pool ? runIn(this.#pool, call) : this.#runFirst(call);
+  }
+
+  async #runFirst(call: IsolatedCall): Promise<IsolatedEnd> {
     try {
-      const pool = this.#pool ?? (await this.open());
-      if (signal.aborted) return failed(signal.reason);
-      const { requestId, runId, functionSlug, step } = subject;
-      const code: CodeReference = { kind: "body", module, name };
-      const turn = { code, args, subject: { requestId, runId, functionSlug, step }, budgetMs, memoryMb, onBegun };
-      return await pool.runBody(turn, signal);
+      return await runIn(await this.open(), call);
     } catch (error) {
       return failed(error);
     }
@@ -110,11 +116,17 @@ export class Isolation implements IsolatedBodies {
     const { options, log, output, isDebugged, forHandlers } = this.#deps;
     const { resourceLimits, ...rules } = options;
     const spawn = poolThreadSpawner(script);
-    const handlers = forHandlers?.handlers;
+    const withHandlers =
+      ({ dataFor }: HandlerSupport): SpawnPoolThread =>
+      (init, limits) => {
+        const { handlers, transfer } = dataFor();
+        return spawn({ ...init, handlers }, limits, transfer);
+      };
     this.#pool = new IsolationPool({
-      rules: { ...rules, maxAbandoned: rules.threads },
+      rules: { ...rules, maxAbandoned: this.#maxAbandoned },
       resourceLimits,
-      spawn: handlers === undefined ? spawn : (init, limits) => spawn({ ...init, handlers }, limits),
+      memory: this.memory,
+      spawn: forHandlers === undefined ? spawn : withHandlers(forHandlers),
       clock: systemClock,
       timers: systemTimers,
       random: systemRandom,
@@ -126,3 +138,13 @@ export class Isolation implements IsolatedBodies {
     return this.#pool;
   }
 }
+
+function runIn(pool: IsolationPool, call: IsolatedCall): Promise<IsolatedEnd> {
+  const { mark, args, subject, signal, whenConfirmed, onBegun } = call;
+  if (signal.aborted) return Promise.resolve(failed(signal.reason));
+  const { module, name, budgetMs, memoryMb } = mark;
+  const code: CodeReference = { kind: "body", module, name };
+  return pool.runBody({ code, args, subject, budgetMs, memoryMb, whenConfirmed, onBegun }, signal);
+}
+
+const failed = (error: unknown): IsolatedEnd => ({ type: "failed", thrown: readThrown(error), timing: null });

@@ -6,7 +6,7 @@ import type { PoolEvent } from "../machines/pool-types.ts";
 import type { PublishedStep, TurnSubject } from "../shared/isolation-messages.ts";
 import type { ThreadCells } from "../shared/thread-cells.ts";
 
-/** What the machine is told that others may want to know. */
+/** Events of the machine that others may listen to. */
 export function publishPoolEvent(event: PoolEvent, clock: Clock): void {
   const { isolation } = channels;
   if (!isolation.isHeard || !("id" in event)) return;

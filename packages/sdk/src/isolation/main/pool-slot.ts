@@ -3,25 +3,42 @@
  * it says. Which thread gets which turn is decided in `machines/pool-machine.ts`.
  */
 import type { MessagePort } from "node:worker_threads";
-import { HoldfastError, type PlainError, type TimerHandle, toPlainError, unreachable } from "@holdfast/core";
+import {
+  type ClockReading,
+  HoldfastError,
+  type PlainError,
+  readClocks,
+  type TimerHandle,
+  toPlainError,
+  unreachable,
+} from "@holdfast/core";
 import { nodeModule } from "../../runtime.ts";
 import type { CutCause, PoolEvent } from "../machines/pool-types.ts";
-import { ISOLATION_VERSION, type PoolReport, type TurnSubject } from "../shared/isolation-messages.ts";
+import { ISOLATION_VERSION, isUnconfirmed, type PoolReport, type TurnSubject } from "../shared/isolation-messages.ts";
 import { named } from "../shared/subject-text.ts";
 import type { ThreadCells } from "../shared/thread-cells.ts";
 import { publishStep, setHeard } from "./pool-publisher.ts";
 import { PoolThread } from "./pool-thread.ts";
 import type { PoolDeps, TurnEnd } from "./pool-types.ts";
+import { type Answer, endOf, logOutput } from "./turn-answers.ts";
 import { BEGIN_MS, LOAD_MS, type Overrun, overrunError, overrunReason } from "./turn-failures.ts";
+
+/** Whether the turn's work is known to be ours: as of when, and whom to ask again. */
+export interface Confirmation {
+  readonly whenConfirmed: () => Promise<void> | undefined;
+  readonly asOf: ClockReading;
+}
 
 /** A turn of main's. */
 export interface GivenTurn {
   readonly key: number;
   readonly subject: TurnSubject | null;
   readonly budgetMs: number;
-  readonly send: (thread: PoolThread, turn: number, announces: boolean) => void;
+  readonly send: (thread: PoolThread, turn: number, announces: boolean, asOf: ClockReading | null) => void;
+  /** Absent: it is ours, whatever happens. */
+  readonly confirmation?: Confirmation | undefined;
   /** The module of its code, where that runs. */
-  readonly module?: string;
+  readonly module?: string | undefined;
   /** The code begins: at once where the thread has evaluated the module, else when it says so. */
   readonly onBegun?: (() => void) | undefined;
 }
@@ -37,18 +54,22 @@ export interface PoolSlotDeps extends Omit<PoolDeps, "rules" | "random"> {
   readonly onEnd: (key: number, end: TurnEnd) => void;
 }
 
+type Given = Pick<GivenTurn, "subject" | "module" | "onBegun" | "confirmation" | "budgetMs">;
+
 interface CurrentTurn {
   readonly turn: number;
   /** Null: it is the connection thread's. */
   readonly key: number | null;
 }
 
-type Report<Type extends PoolReport["type"]> = Extract<PoolReport, { readonly type: Type }>;
-type Answer = Report<"DONE" | "FAILED" | "LOADED">;
-
 /** How long code that is not wanted any more may go on before its thread is ended. */
 const ABORT_GRACE_MS = 5_000;
 const MIN_CHECK_MS = 5;
+/**
+ * At its limit a thread may take 16 MB more until it ends; then Node ends the process. Of the room that new objects have by
+ * default (48 MB, Node 24: 192) more than that can become old at once. docs/code-that-computes.md has the measurements.
+ */
+const YOUNG_MB = 24;
 /** What has been posted is read meanwhile. */
 const READ_MS = 100;
 
@@ -56,7 +77,7 @@ export class PoolSlot {
   isReady = false;
   readonly #deps: PoolSlotDeps;
   readonly #thread: PoolThread;
-  #current: (Pick<GivenTurn, "subject" | "module" | "onBegun"> & CurrentTurn) | undefined;
+  #current: (Given & CurrentTurn) | undefined;
   /** The last turn of the connection thread's. */
   #lent: { readonly turn: number; readonly subject: TurnSubject | null } | undefined;
   readonly #evaluated = new Set<string>();
@@ -68,7 +89,8 @@ export class PoolSlot {
     this.#deps = deps;
     const { id, slot, memoryMb, cells, send } = deps;
     cells.prepare(slot, memoryMb);
-    const limits = memoryMb > 0 ? { ...deps.resourceLimits, maxOldGenerationSizeMb: memoryMb } : deps.resourceLimits;
+    const given = { maxYoungGenerationSizeMb: YOUNG_MB, ...deps.resourceLimits };
+    const limits = memoryMb > 0 ? { ...given, maxOldGenerationSizeMb: memoryMb } : given;
     this.#thread = new PoolThread({
       spawn: () => deps.spawn({ version: ISOLATION_VERSION, slot, cells: deps.buffer }, limits),
       timers: deps.timers,
@@ -93,17 +115,42 @@ export class PoolSlot {
     const turn = cells.claim(slot, "main");
     if (turn === null) return false;
     cells.setPhase(slot, "waiting", clock.monotonicMs());
-    this.#current = { ...given, turn };
-    this.#watch(given.budgetMs);
-    const isEvaluated = given.module !== undefined && this.#evaluated.has(given.module);
+    const { key, subject, budgetMs, module, onBegun, confirmation } = given;
+    this.#current = { turn, key, subject, budgetMs, module, onBegun, confirmation };
+    const asOf = given.confirmation === undefined ? null : this.#confirmedAsOf(given.confirmation);
+    const isRecent = asOf === null || !isUnconfirmed(asOf, clock);
+    const isEvaluated = isRecent && given.module !== undefined && this.#evaluated.has(given.module);
     try {
-      given.send(this.#thread, turn, !isEvaluated);
+      given.send(this.#thread, turn, !isEvaluated, asOf);
     } catch (error) {
       this.#cut(toPlainError(error));
       return true;
     }
+    // The thread wakes up meanwhile.
+    this.#watch(budgetMs);
     if (isEvaluated) given.onBegun?.();
     return true;
+  }
+
+  /** It may have stood in line for long. */
+  #confirmedAsOf({ whenConfirmed, asOf }: Confirmation): ClockReading {
+    const { clock } = this.#deps;
+    return isUnconfirmed(asOf, clock) && whenConfirmed() === undefined ? readClocks(clock) : asOf;
+  }
+
+  /** The thread was to begin, and too much time has passed: it waits for this. */
+  #confirm(turn: number): void {
+    const { cells, slot, clock } = this.#deps;
+    const current = this.#current;
+    const status = cells.read(slot);
+    // The turn may be over by now, and the thread gone: nothing is to be watched then.
+    if (current?.turn !== turn || current.key === null || status.state !== "main" || status.turn !== turn) return;
+    this.#alarm?.cancel();
+    const wait = current.confirmation?.whenConfirmed();
+    if (wait) return void wait.then(() => this.#confirm(turn));
+    cells.setPhase(slot, "waiting", clock.monotonicMs());
+    this.#watch(current.budgetMs);
+    this.#thread.send({ type: "CONFIRMED", asOf: readClocks(clock) }, turn);
   }
 
   get slot(): number {
@@ -131,7 +178,7 @@ export class PoolSlot {
   #endUnbegun(turn: number): void {
     const { id, send, isDebugged } = this.#deps;
     if (isDebugged()) return this.expect(turn);
-    this.#current = { turn, key: null, subject: null };
+    this.#current = { turn, key: null, subject: null, budgetMs: BEGIN_MS };
     send({ type: "LENT", id });
     this.#overrun({ phase: "waiting", forMs: BEGIN_MS, budgetMs: BEGIN_MS });
   }
@@ -225,19 +272,21 @@ export class PoolSlot {
         return send({ type: "READY", id, nowMs: clock.monotonicMs() });
       case "BEGUN":
         return this.#onBegun(report.turn);
+      case "UNCONFIRMED":
+        return this.#confirm(report.turn);
       case "DONE":
       case "FAILED":
       case "LOADED":
         return this.#onAnswer(report);
       case "OUTPUT":
-        return this.#onOutput(report);
+        return logOutput(report, this.#subjectOf(report.turn), this.#deps);
       case "LOG":
         return log(report.level, report.message, report.data, report.inWords);
       case "LENT":
         this.#lent = { turn: report.turn, subject: report.subject };
         // Main has taken the thread since then: that turn is over, and what it was is read late.
         if (this.#current !== undefined && this.#current.key !== null) return;
-        this.#current = { turn: report.turn, key: null, subject: report.subject };
+        this.#current = { turn: report.turn, key: null, subject: report.subject, budgetMs: report.budgetMs };
         this.#watch(report.budgetMs);
         return send({ type: "LENT", id });
       case "RETURNED":
@@ -279,18 +328,8 @@ export class PoolSlot {
     this.#current = undefined;
   }
 
-  #onOutput({ lines, dropped, turn, step }: Report<"OUTPUT">): void {
-    const { log, output = log, cells, slot, onLogged } = this.#deps;
-    const subject = [this.#current, this.#lent].find((one) => one?.turn === turn)?.subject;
-    const { functionSlug, runId, step: body } = subject ?? {};
-    const id = step ?? body?.id;
-    const data = subject ? { function: functionSlug, run: runId, ...(id === undefined ? {} : { step: id }) } : {};
-    for (const { level, text, logged } of lines) {
-      if (logged !== undefined && onLogged) onLogged(level, logged);
-      else output(level, text, data);
-    }
-    if (dropped > 0) log("warn", `${dropped} lines that isolated code printed were dropped.`, data);
-    cells.addLogsTaken(slot, lines.length);
+  #subjectOf(turn: number): TurnSubject | null {
+    return [this.#current, this.#lent].find((one) => one?.turn === turn)?.subject ?? null;
   }
 
   /** Says so if the thread has a turn of the connection thread's. */
@@ -302,18 +341,5 @@ export class PoolSlot {
     this.#endTurn();
     log("warn", named(subject, reason.message), { code: reason.code });
     onTurnLost?.({ slot, turn: known ?? turn, reason });
-  }
-}
-
-function endOf(answer: Answer): TurnEnd {
-  switch (answer.type) {
-    case "DONE":
-      return { type: "done", json: answer.json, timing: answer.timing };
-    case "FAILED":
-      return { type: "failed", thrown: answer.thrown, timing: answer.timing };
-    case "LOADED":
-      return { type: "done", json: { text: "null", isUndefined: true }, timing: { startedMs: 0, durationMs: 0 } };
-    default:
-      return unreachable(answer);
   }
 }

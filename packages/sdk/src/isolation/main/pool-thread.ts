@@ -14,8 +14,9 @@ import {
   type Timers,
   toPlainError,
 } from "@holdfast/core";
-import { nodeModule } from "../../runtime.ts";
-import { ISOLATION_VERSION, type PoolCommand, type PoolReport, readReport } from "../shared/isolation-messages.ts";
+import { ISOLATION_VERSION, type PoolCommand, type PoolReport } from "../shared/isolation-messages.ts";
+import { packed } from "../shared/packed-messages.ts";
+import { readReport } from "../shared/read-messages.ts";
 import type { SpawnedThread } from "./spawn-pool-thread.ts";
 import { readThreadStack } from "./thread-stacks.ts";
 
@@ -82,9 +83,13 @@ export class PoolThread {
   }
 
   /** @throws whatever `postMessage` throws for a value that cannot cross */
-  send(command: Unaddressed<PoolCommand>, turn: number, transfer: readonly (ArrayBuffer | MessagePort)[] = []): void {
-    const message = { ...command, version: ISOLATION_VERSION, turn } satisfies PoolCommand;
-    this.#thread?.port.postMessage(message, transfer);
+  send(command: Unaddressed<PoolCommand>, turn: number, transfer?: readonly MessagePort[]): void {
+    this.post({ ...command, version: ISOLATION_VERSION, turn } satisfies PoolCommand, transfer);
+  }
+
+  /** @throws whatever `postMessage` throws for a value that cannot cross */
+  post(command: PoolCommand, transfer?: readonly (ArrayBuffer | MessagePort)[]): void {
+    this.#thread?.port.postMessage(packed(command), transfer);
   }
 
   /** Lets it end by itself; it is free and doomed. */
@@ -142,13 +147,9 @@ export class PoolThread {
   }
 
   #exited(code: number): void {
-    const port = this.#thread?.port;
-    if (port && !this.#isGone) {
-      const { receiveMessageOnPort } = nodeModule("node:worker_threads");
-      for (let last = receiveMessageOnPort(port); last !== undefined; last = receiveMessageOnPort(port)) {
-        this.#receive(last.message);
-      }
-      port.close();
+    if (this.#thread && !this.#isGone) {
+      for (const last of this.#thread.drain()) this.#receive(last);
+      this.#thread.port.close();
     }
     this.#gone(this.#reason(code));
   }

@@ -13,6 +13,7 @@ export interface BodyTurn {
   readonly budgetMs: number;
   /** 0 = what the pool's threads have. */
   readonly memoryMb: number;
+  readonly whenConfirmed?: (() => Promise<void> | undefined) | undefined;
   /** The code begins. */
   readonly onBegun?: () => void;
 }
@@ -51,6 +52,8 @@ export type LoggedInThread = (level: LogLevel, logged: NonNullable<PrintedLine["
 export interface PoolDeps {
   readonly rules: PoolRules;
   readonly resourceLimits: PoolResourceLimits;
+  /** `cellsBytes` of its slots, where others read it before there is a pool. Default: its own. */
+  readonly memory?: SharedArrayBuffer;
   readonly spawn: SpawnPoolThread;
   readonly clock: Clock;
   readonly timers: Timers;

@@ -12,6 +12,7 @@ import {
   HoldfastError,
   messageOf,
   type PlainError,
+  readClocks,
   type TimerHandle,
   toPlainError,
   unreachable,
@@ -21,7 +22,15 @@ import { readThrown } from "../../execution/thrown.ts";
 import { nodeModule } from "../../runtime.ts";
 import { createPoolStep } from "../machines/pool-machine.ts";
 import { POOL_START, type PoolEffect, type PoolEvent, type PoolState, slotCount } from "../machines/pool-types.ts";
-import { type CodeReference, checkSize, MAX_INPUT_BYTES, type TurnSubject } from "../shared/isolation-messages.ts";
+import {
+  areShort,
+  type CodeReference,
+  checkSize,
+  ISOLATION_VERSION,
+  MAX_INPUT_BYTES,
+  type ShortValues,
+  type TurnSubject,
+} from "../shared/isolation-messages.ts";
 import { named } from "../shared/subject-text.ts";
 import { cellsBytes, type ThreadCells, threadCells } from "../shared/thread-cells.ts";
 import { publishPoolEvent, publishTurnStart } from "./pool-publisher.ts";
@@ -57,32 +66,34 @@ export class IsolationPool {
 
   constructor(deps: PoolDeps) {
     this.#deps = deps;
-    this.buffer = new SharedArrayBuffer(cellsBytes(slotCount(deps.rules)));
+    this.buffer = deps.memory ?? new SharedArrayBuffer(cellsBytes(slotCount(deps.rules)));
     this.cells = threadCells(this.buffer);
     this.#driver = createDriver<PoolState, PoolEvent, PoolEffect>({
       initial: POOL_START,
       step: createPoolStep(deps.rules),
       run: (effect) => this.#run(effect),
       nowMs: () => deps.clock.nowMs(),
-      traceSize: 50,
+      traceSize: 0,
     });
     if (deps.rules.warm > 0) this.want(deps.rules.warm);
   }
 
   /** Runs a step's body in a thread. Never rejects. */
   runBody(body: BodyTurn, signal: CancelSignal): Promise<TurnEnd> {
-    const { code, subject, budgetMs, memoryMb, onBegun } = body;
-    let input: Uint8Array;
+    const { code, subject, budgetMs, memoryMb, whenConfirmed, onBegun } = body;
+    let input: Uint8Array | ShortValues;
     try {
-      input = nodeModule("node:v8").serialize(body.args);
-      checkSize("arguments", input.byteLength, MAX_INPUT_BYTES);
+      input = inputOf(body.args);
     } catch (error) {
       return Promise.resolve({ type: "failed", thrown: readThrown(unsendable(subject, error)), timing: null });
     }
-    const transfer = input.byteLength > TRANSFER_BYTES ? [input.buffer as ArrayBuffer] : [];
-    const send: GivenTurn["send"] = (thread, turn, announces) =>
-      thread.send({ type: "RUN_BODY", code, subject, input, announces }, turn, transfer);
-    return this.#submit({ subject, budgetMs, send, module: code.module, onBegun }, memoryMb, signal);
+    const isMoved = input instanceof Uint8Array && input.byteLength > TRANSFER_BYTES;
+    const transfer = isMoved ? [(input as Uint8Array<ArrayBuffer>).buffer] : undefined;
+    const version = ISOLATION_VERSION;
+    const send: GivenTurn["send"] = (thread, turn, announces, asOf) =>
+      thread.post({ type: "RUN_BODY", version, turn, code, subject, input, announces, asOf }, transfer);
+    const confirmation = whenConfirmed && { whenConfirmed, asOf: readClocks(this.#deps.clock) };
+    return this.#submit({ subject, budgetMs, send, module: code.module, confirmation, onBegun }, memoryMb, signal);
   }
 
   /**
@@ -150,11 +161,17 @@ export class IsolationPool {
       const settle = (end: TurnEnd): void => {
         signal?.removeEventListener("abort", onAbort);
         this.#turns.delete(key);
+        this.#noteFigures();
         resolve(end);
       };
-      this.#turns.set(key, { ...given, key, sinceMs: this.#deps.clock.monotonicMs(), settle });
-      signal?.addEventListener("abort", onAbort, { once: true });
+      const { subject, budgetMs, send, module, confirmation, onBegun } = given;
+      const sinceMs = this.#deps.clock.monotonicMs();
+      this.#turns.set(key, { key, subject, budgetMs, send, module, confirmation, onBegun, sinceMs, settle });
       this.#send({ type: "SUBMIT", turn: { key, memoryMb } });
+      // A thread that was free wakes up meanwhile.
+      if (signal === undefined || !this.#turns.has(key)) return;
+      if (signal.aborted) onAbort();
+      else signal.addEventListener("abort", onAbort, { once: true });
     });
   }
 
@@ -171,8 +188,19 @@ export class IsolationPool {
     if (event.type === "SUBMIT") this.cells.setWaiting("main", true);
     this.#driver.send(event);
     if (this.#driver.state.queue.length === 0) this.cells.setWaiting("main", false);
+    this.#noteFigures();
     this.#watchIdle();
   };
+
+  /** Where the connection thread reads them, which goes on while this one is blocked. */
+  #noteFigures(): void {
+    const { threads, queue, counts } = this.#driver.state;
+    let abandoned = 0;
+    for (const { phase } of threads) if (phase.type === "abandoned") abandoned += 1;
+    const [oldest] = this.#turns.values();
+    const live = threads.length - abandoned;
+    this.cells.setFigures({ threads: live, queued: queue.length, ...counts, abandoned }, oldest?.sinceMs ?? null);
+  }
 
   #watchIdle(): void {
     const { idleMs } = this.#deps.rules;
@@ -246,11 +274,19 @@ export class IsolationPool {
     // That the attempt failed is logged where the step is; here only what that does not say.
     const why = turn.abortedFor;
     if (why) {
-      const message = named(turn.subject, `its code went on after that, and its thread was ended: ${why.message}`);
-      this.#deps.log("warn", message, { code: why.code });
+      const isCut = reason === null || reason.message === why.message;
+      const what = isCut ? `its code went on after that, and its thread was ended: ${why.message}` : reason.message;
+      this.#deps.log("warn", named(turn.subject, what), { code: why.code });
     }
     turn.settle({ type: "failed", thrown, timing: null });
   }
+}
+
+function inputOf(args: readonly unknown[]): Uint8Array | ShortValues {
+  if (areShort(args)) return args;
+  const input = nodeModule("node:v8").serialize(args);
+  checkSize("arguments", input.byteLength, MAX_INPUT_BYTES);
+  return input;
 }
 
 function unsendable(subject: TurnSubject, error: unknown): HoldfastError {

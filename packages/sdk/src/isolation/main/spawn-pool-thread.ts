@@ -14,11 +14,15 @@ export interface SpawnedThread {
   readonly worker: Worker;
   /** Main's end of the port to the thread. */
   readonly port: MessagePort;
+  /** What the thread has posted and main has not read. */
+  readonly drain: () => readonly unknown[];
 }
 
 export type SpawnPoolThread = (
   init: Omit<PoolThreadInit, "port" | "script">,
   limits: PoolResourceLimits,
+  /** Ports in `init`. */
+  transfer?: readonly MessagePort[],
 ) => SpawnedThread;
 
 /** It has the name of no file, and frames of its stacks have that name. */
@@ -45,7 +49,7 @@ require("node:vm").compileFunction(workerData.script, ["require", "importModule"
 `;
 
 export function poolThreadSpawner(script: string): SpawnPoolThread {
-  return (init, limits) => {
+  return (init, limits, transfer = []) => {
     const { Worker: NodeWorker, MessageChannel: NodeChannel } = nodeModule("node:worker_threads");
     const { port1, port2 } = new NodeChannel();
     const { bun, deno } = process.versions;
@@ -58,8 +62,16 @@ export function poolThreadSpawner(script: string): SpawnPoolThread {
       stderr: true,
       resourceLimits: { ...limits },
       workerData: { ...init, script, port: port2 } satisfies PoolThreadInit,
-      transferList: [port2],
+      transferList: [port2, ...transfer],
     });
-    return { worker, port: port1 };
+    return { worker, port: port1, drain: () => drained(port1) };
   };
+}
+
+function drained(port: MessagePort): readonly unknown[] {
+  const { receiveMessageOnPort } = nodeModule("node:worker_threads");
+  const posted: unknown[] = [];
+  for (let one = receiveMessageOnPort(port); one !== undefined; one = receiveMessageOnPort(port))
+    posted.push(one.message);
+  return posted;
 }

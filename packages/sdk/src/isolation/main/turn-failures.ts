@@ -67,12 +67,14 @@ const FALLBACKS: Readonly<Record<FailCause, readonly [ErrorCode, string]>> = {
   STOPPED: ["ISOLATE_THREAD_LOST", "the connection is closed, and its threads with it."],
 };
 
-/** What the step is told. The reason is the thread's, where there is one. */
+/** The error that the step gets. The reason is the thread's, where there is one. */
 export function failedTurn(subject: TurnSubject | null, cause: FailCause, reason: PlainError | null): Thrown {
   const [code, text] = FALLBACKS[cause];
   if (reason?.code === "ISOLATE_BUDGET" || reason?.code === "ISOLATE_MODULE_INVALID") return thrownOf(reason);
   const message = named(subject, reason?.message ?? text);
   const error = new HoldfastError(code, message, reason?.cause === undefined ? {} : { cause: reason.cause });
+  // Where the thread is missed says nothing; what ended it is the cause.
+  error.stack = `${error.name}: ${error.message}`;
   return readThrown(error);
 }
 

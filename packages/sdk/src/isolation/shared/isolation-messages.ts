@@ -1,19 +1,54 @@
 /**
- * The messages between main and a pool thread, and how a post is read. What each means in every situation is in
- * `isolation-table.ts`. Those between the connection thread and a pool thread go over a port of their own.
+ * The messages between main and a pool thread. What each means in every situation is in `isolation-table.ts`, how a
+ * post is read in `read-messages.ts`. Those between the connection thread and a pool thread go over a port of their own.
  */
 import type { MessagePort } from "node:worker_threads";
-import { HoldfastError, type LogLevel, type PlainError } from "@holdfast/core";
-import { WIRE_LIMITS } from "@holdfast/protocol";
+import {
+  type Clock,
+  type ClockReading,
+  HoldfastError,
+  type LogLevel,
+  type PlainError,
+  readClocks,
+  suspensionBetween,
+} from "@holdfast/core";
+import { type RequestTrace, WIRE_LIMITS } from "@holdfast/protocol";
 import type { StepEndMessage, StepStartMessage } from "../../diagnostics/channels.ts";
 
 /** Raised with every change that an older thread or main could misread. On every message. */
-export const ISOLATION_VERSION = 1;
+export const ISOLATION_VERSION = 2;
 
 /** Bytes of a body's arguments in one message: as much as events and step results of a run may be. */
 export const MAX_INPUT_BYTES = WIRE_LIMITS.maxRunStateLength;
 /** Bytes of what comes back: the largest result, as JSON text of two-byte characters, and what is around it. */
 export const MAX_ANSWER_BYTES = 4 * WIRE_LIMITS.maxOutputBytes;
+
+/** Values that cost less in the message itself than serialized into bytes of their own. */
+export type ShortValues = readonly (string | number | boolean | null | undefined)[];
+
+export const MAX_SHORT_VALUES = 8;
+export const MAX_SHORT_CHARS = 1_024;
+
+export function areShort(values: readonly unknown[]): values is ShortValues {
+  return (
+    values.length <= MAX_SHORT_VALUES &&
+    values.every((value) =>
+      typeof value === "string"
+        ? value.length <= MAX_SHORT_CHARS
+        : value === null || value === undefined || typeof value === "number" || typeof value === "boolean",
+    )
+  );
+}
+
+/** Messages are quicker, unless the process or a thread of it was suspended; modules may be slower. */
+const CONFIRMED_MS = 500;
+
+/**
+ * Whether code must not begin by this: the work may be another worker's by now. All threads of a process have one clock.
+ */
+export function isUnconfirmed(asOf: ClockReading, clock: Clock): boolean {
+  return suspensionBetween(asOf, readClocks(clock), CONFIRMED_MS) !== null;
+}
 
 /** Code that a pool thread can find: a module, and in it what `isolated()` was given this name for, or an export. */
 export interface CodeReference {
@@ -28,6 +63,7 @@ export interface TurnSubject {
   readonly requestId: string;
   readonly runId: string;
   readonly functionSlug: string;
+  readonly trace?: RequestTrace;
   readonly step?: { readonly id: string; readonly hash: string; readonly attempt: number };
 }
 
@@ -75,11 +111,15 @@ export type PoolCommand = Header &
         readonly type: "RUN_BODY";
         readonly code: CodeReference;
         readonly subject: TurnSubject;
-        /** The arguments, serialized; see `MAX_INPUT_BYTES`. */
-        readonly input: Uint8Array;
+        /** The arguments: serialized, see `MAX_INPUT_BYTES`, or as they are where they are few and short. */
+        readonly input: Uint8Array | ShortValues;
         /** The thread may have to evaluate the module first: it says BEGUN when the code begins. */
         readonly announces: boolean;
+        /** As of when the work is known to be ours; null: nothing can take it away. See `isUnconfirmed`. */
+        readonly asOf: ClockReading | null;
       }
+    /** The code may begin: the work is known to be ours as of this. */
+    | { readonly type: "CONFIRMED"; readonly asOf: ClockReading }
     /** Evaluates modules and looks for the code, and for that of all handlers; answered by LOADED or FAILED. */
     | { readonly type: "LOAD"; readonly codes: readonly CodeReference[] }
     | { readonly type: "ABORT"; readonly reason: PlainError }
@@ -107,7 +147,9 @@ export type LineFields = Readonly<Record<string, unknown>>;
 export type PoolReport = Header &
   (
     | { readonly type: "READY" }
-    /** The code of the turn begins, as RUN_BODY asked to be told. */
+    /** The code does not begin: since it was known that the work is ours too much time has passed. It waits for CONFIRMED. */
+    | { readonly type: "UNCONFIRMED" }
+    /** The code of the turn begins; sent where RUN_BODY asked for it. */
     | { readonly type: "BEGUN" }
     | { readonly type: "DONE"; readonly json: AnswerJson; readonly timing: TurnTiming }
     /** The code threw, or there is none. */
@@ -151,6 +193,7 @@ export type IsolationMessage = PoolCommand | PoolReport;
 const COMMAND_ROWS: Readonly<Record<PoolCommand["type"], true>> = {
   RUN_BODY: true,
   LOAD: true,
+  CONFIRMED: true,
   ABORT: true,
   CONNECTION_PORT: true,
   END: true,
@@ -159,6 +202,7 @@ export const COMMAND_TYPES = Object.keys(COMMAND_ROWS) as readonly PoolCommand["
 
 const REPORT_ROWS: Readonly<Record<PoolReport["type"], true>> = {
   READY: true,
+  UNCONFIRMED: true,
   BEGUN: true,
   DONE: true,
   FAILED: true,
@@ -172,21 +216,6 @@ const REPORT_ROWS: Readonly<Record<PoolReport["type"], true>> = {
   REFUSED: true,
 };
 export const REPORT_TYPES = Object.keys(REPORT_ROWS) as readonly PoolReport["type"][];
-
-/** @throws HoldfastError `THREAD_PROTOCOL`, `ISOLATE_PORT`, `ISOLATE_VALUE_INVALID` */
-export function readCommand(posted: unknown): PoolCommand {
-  const command = readMessage<PoolCommand>(posted, COMMAND_TYPES, "main thread");
-  if (command.type === "CONNECTION_PORT") checkPort(command.port);
-  if (command.type === "RUN_BODY") checkSize("arguments", command.input.byteLength, MAX_INPUT_BYTES);
-  return command;
-}
-
-/** @throws HoldfastError `THREAD_PROTOCOL`, `ISOLATE_VALUE_INVALID` */
-export function readReport(posted: unknown): PoolReport {
-  const report = readMessage<PoolReport>(posted, REPORT_TYPES, "pool thread");
-  if (report.type === "DONE") checkSize("result", report.json.text.length, MAX_ANSWER_BYTES);
-  return report;
-}
 
 /** What crosses is measured where it is sent and where it comes in. @throws HoldfastError `ISOLATE_VALUE_INVALID` */
 export function checkSize(what: "arguments" | "result", bytes: number, maxBytes: number): void {
@@ -205,25 +234,4 @@ export function checkPort(port: unknown): void {
     "ISOLATE_PORT",
     "A pool thread got no port in a message that must bring one: its sender did not transfer it. A port works in one thread at a time and has to be named in the transfer list of postMessage().",
   );
-}
-
-function readMessage<Message extends IsolationMessage>(
-  posted: unknown,
-  known: readonly Message["type"][],
-  sender: string,
-): Message {
-  const { type, version } = (posted ?? {}) as { readonly type?: unknown; readonly version?: unknown };
-  if (version !== ISOLATION_VERSION) {
-    throw new HoldfastError(
-      "THREAD_PROTOCOL",
-      `The ${sender} speaks version ${String(version)} of the pool's protocol, this thread version ${ISOLATION_VERSION}. Install one version of holdfast.`,
-    );
-  }
-  if (!known.some((one) => one === type)) {
-    throw new HoldfastError(
-      "THREAD_PROTOCOL",
-      `The ${sender} sent a message of unknown type ${JSON.stringify(type) ?? "undefined"}. Install one version of holdfast.`,
-    );
-  }
-  return posted as Message;
 }

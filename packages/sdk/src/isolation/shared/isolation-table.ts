@@ -26,10 +26,12 @@ type Direction<Type extends IsolationMessage["type"]> = Type extends PoolCommand
 export const ISOLATION_TABLE = {
   RUN_BODY: row("main->pool", "command", "turn", "ignored", "the turn fails with ISOLATE_THREAD_LOST"),
   LOAD: row("main->pool", "command", "turn", "ignored", "the turn fails with ISOLATE_THREAD_LOST"),
+  CONFIRMED: row("main->pool", "answer", "turn", "ignored", "implied by the exit"),
   ABORT: row("main->pool", "command", "turn", "ignored", "implied by the exit"),
   CONNECTION_PORT: row("main->pool", "command", null, "handled", "the next thread gets its own"),
   END: row("main->pool", "command", null, "handled", "implied by the exit"),
   READY: row("pool->main", "event", null, "ignored", "implied by the exit"),
+  UNCONFIRMED: row("pool->main", "command", "turn", "ignored", "implied by the exit"),
   BEGUN: row("pool->main", "event", "turn", "ignored", "implied by the exit"),
   DONE: row("pool->main", "answer", "turn", "ignored", "the turn fails with ISOLATE_THREAD_LOST"),
   FAILED: row("pool->main", "answer", "turn", "ignored", "the turn fails with ISOLATE_THREAD_LOST"),

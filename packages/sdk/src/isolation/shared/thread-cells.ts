@@ -16,9 +16,28 @@ export type TurnPhase = "waiting" | "loading" | "running";
 const STATES: readonly CellState[] = ["vacant", "free", "main", "connection", "doomed"];
 const PHASES: readonly TurnPhase[] = ["waiting", "loading", "running"];
 
+/** What main says of the pool for others to read; whether a thread has a turn is in its own cells. */
+export interface PoolFigures {
+  /** That live, or start. */
+  readonly threads: number;
+  /** Turns that main has to give. */
+  readonly queued: number;
+  /** How long the one that has waited or run for the longest is here; null = there is none. */
+  readonly oldestMs: number | null;
+  readonly overruns: number;
+  readonly crashes: number;
+  readonly recycled: number;
+  /** Threads that do not end. */
+  readonly abandoned: number;
+}
+
 // Cells of the pool, then those of each thread.
-const POOL_CELLS = 3;
 const HEARD = 2;
+const FIGURES = 3;
+const COUNTS = ["threads", "queued", "overruns", "crashes", "recycled", "abandoned"] as const;
+const HAS_OLDEST = FIGURES + COUNTS.length;
+const OLDEST_SINCE = HAS_OLDEST + 1;
+const POOL_CELLS = OLDEST_SINCE + 1;
 const THREAD_CELLS = 6;
 const STATUS = 0;
 const PHASE = 1;
@@ -59,6 +78,12 @@ export interface ThreadCells {
   setPhase(slot: number, phase: TurnPhase, monotonicMs: number): void;
   read(slot: number): { readonly state: CellState; readonly turn: number; readonly memoryMb: number };
   readPhase(slot: number, monotonicMs: number): { readonly phase: TurnPhase; readonly forMs: number };
+  /** How many threads have a turn. */
+  countBusy(): number;
+  /** Main: `oldestSinceMs` is monotonic. */
+  setFigures(counts: Omit<PoolFigures, "oldestMs">, oldestSinceMs: number | null): void;
+  /** While main is blocked: as they were before. */
+  readFigures(monotonicMs: number): PoolFigures;
   setWaiting(owner: TurnOwner, isWaiting: boolean): void;
   isWaiting(owner: TurnOwner): boolean;
   /** Main: something in it subscribes to what handlers in the threads do. */
@@ -142,11 +167,39 @@ export function threadCells(buffer: SharedArrayBuffer): ThreadCells {
       phase: PHASES[load(slot, PHASE)] ?? "waiting",
       forMs: Math.max(0, (Math.floor(monotonicMs) - load(slot, SINCE)) | 0),
     }),
+    countBusy: () => {
+      const states = Array.from({ length: slots }, (_, slot) => stateIn(load(slot)));
+      return states.filter((state) => state === "main" || state === "connection").length;
+    },
+    ...figuresIn(cells),
     setWaiting: (owner, isWaiting) => void Atomics.store(cells, waitingCell(owner), isWaiting ? 1 : 0),
     setHeard: (isHeard) => void Atomics.store(cells, HEARD, isHeard ? 1 : 0),
     isHeard: () => Atomics.load(cells, HEARD) !== 0,
     isWaiting: (owner) => Atomics.load(cells, waitingCell(owner)) !== 0,
     addLogsTaken: (slot, count) => void Atomics.add(cells, at(slot, LOGS_TAKEN), count),
     readLogsTaken: (slot) => load(slot, LOGS_TAKEN),
+  };
+}
+
+function figuresIn(cells: Int32Array): Pick<ThreadCells, "setFigures" | "readFigures"> {
+  const count = (name: (typeof COUNTS)[number]): number => Atomics.load(cells, FIGURES + COUNTS.indexOf(name));
+  return {
+    setFigures: (counts, oldestSinceMs) => {
+      for (const [index, name] of COUNTS.entries()) Atomics.store(cells, FIGURES + index, counts[name]);
+      if (oldestSinceMs !== null) Atomics.store(cells, OLDEST_SINCE, Math.floor(oldestSinceMs) | 0);
+      Atomics.store(cells, HAS_OLDEST, oldestSinceMs === null ? 0 : 1);
+    },
+    readFigures: (monotonicMs) => {
+      const sinceMs = (Math.floor(monotonicMs) - Atomics.load(cells, OLDEST_SINCE)) | 0;
+      return {
+        threads: count("threads"),
+        queued: count("queued"),
+        oldestMs: Atomics.load(cells, HAS_OLDEST) === 0 ? null : Math.max(0, sinceMs),
+        overruns: count("overruns"),
+        crashes: count("crashes"),
+        recycled: count("recycled"),
+        abandoned: count("abandoned"),
+      };
+    },
   };
 }

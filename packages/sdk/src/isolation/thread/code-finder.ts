@@ -1,5 +1,6 @@
 /** Finds isolated code in a pool thread: evaluates its module, once a thread, and looks it up there. */
 import { createRequire } from "node:module";
+import { fileURLToPath } from "node:url";
 import { HoldfastError, messageOf } from "@holdfast/core";
 import { findIsolated } from "../../steps/isolated.ts";
 import type { CodeReference } from "../shared/isolation-messages.ts";
@@ -34,7 +35,7 @@ export function createCodeFinder(importModule: ImportModule): CodeFinder {
     refuseConnect: () => {
       refused = new HoldfastError(
         "ISOLATE_CONNECT",
-        "connect() was called in a thread of the pool, which evaluates the module of isolated code and whatever that imports. Move connect() into a module that it does not import, such as the app's entry.",
+        `connect() was called in a thread of the pool${whileEvaluated()}. Such a thread evaluates the module of isolated code and whatever that imports: move connect() into a module that it does not import, such as the app's entry.`,
       );
       throw refused;
     },
@@ -42,16 +43,33 @@ export function createCodeFinder(importModule: ImportModule): CodeFinder {
 }
 
 let registering: Promise<void> | undefined;
+const evaluated: string[] = [];
+
+/** While which module was evaluated, for messages; empty when none is. */
+export function whileEvaluated(): string {
+  const module = evaluated.at(-1);
+  return module === undefined ? "" : `, while ${module} was evaluated`;
+}
 
 /** Loaders that only know require(), such as those of -r, teach import() nothing. */
 export async function importOrRequire(importModule: ImportModule, module: string): Promise<unknown> {
   registering ??= registerTsx(importModule);
   await registering;
+  evaluated.push(module);
   try {
     return await importModule(module);
   } catch (cause) {
+    if (isExecutable(module)) {
+      throw new HoldfastError(
+        "ISOLATE_MODULE_INVALID",
+        `The module of isolated code is the executable itself, ${module}, as \`__filename\` is in a single executable. No thread can evaluate that: bundle the module into a file beside the executable, and name that by path.join(path.dirname(process.execPath), ...).`,
+        { cause },
+      );
+    }
     if ((cause as { code?: unknown } | null)?.code !== "ERR_UNKNOWN_FILE_EXTENSION") throw cause;
-    return createRequire(module)(decodeURIComponent(new URL(module).pathname));
+    return createRequire(module)(fileURLToPath(module));
+  } finally {
+    evaluated.splice(evaluated.indexOf(module), 1);
   }
 }
 
@@ -66,6 +84,10 @@ async function evaluate(importModule: ImportModule, { module }: CodeReference): 
       { cause },
     );
   }
+}
+
+function isExecutable(module: string): boolean {
+  return module.startsWith("file:") && fileURLToPath(module) === process.execPath;
 }
 
 function exportOf(module: unknown, name: string): unknown {

@@ -1,0 +1,18 @@
+/** What the README says of each option of `new Holdfast()`. Apart from the table, so that no app carries it. */
+import type { ClientOptions } from "./client-options.ts";
+
+export const CLIENT_OPTION_DOCS: { readonly [Name in keyof Required<ClientOptions>]: string } = {
+  id: "the app's id; required",
+  appVersion: "version of this deployment; handlers of the runs that it starts get it as `version`",
+  isDev: "a gateway on this machine, keys optional; the variable may also hold the gateway's address",
+  baseUrl: "where the gateway is; in development `http://localhost:8288`",
+  signingKey:
+    "for connecting: at least 32 hex digits (`openssl rand -hex 32`), with or without a prefix; only its hash is kept; required outside development",
+  signingKeyFallback: "used when the gateway rejects `signingKey`",
+  eventKey: "for sending events; required outside development",
+  env: "environment of the app, its events and its runs, such as `preview`, isolated from all others; default `default`",
+  logger: "console-shaped or pino-shaped; default the console",
+  logLevel: "from which level on Holdfast itself logs: `debug`, `info`, `warn`, `error`, `off`; not what handlers log",
+  schemas: "Standard Schemas of event data, by event name",
+  fetch: "used to send events; default the global `fetch`",
+};

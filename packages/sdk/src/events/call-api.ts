@@ -1,0 +1,56 @@
+/** A call of any path of a gateway's API, for packages that build on this one. */
+import { HoldfastError } from "@holdfast/core";
+import type { GatewayAccess } from "./gateway-access.ts";
+import { callSigned, type Judgement, type SendPorts } from "./send-http.ts";
+
+export interface GatewayRequest {
+  /** Default: POST with a body, GET without. */
+  readonly method?: "DELETE" | "PUT";
+  /** Sent as JSON. */
+  readonly body?: unknown;
+  /** The answer is no longer needed. */
+  readonly signal?: AbortSignal;
+}
+
+export interface GatewayAnswer {
+  readonly status: number;
+  /** As JSON; undefined when it is none. */
+  readonly body: unknown;
+}
+
+/** @throws HoldfastError `GATEWAY_CALL_FAILED` */
+export async function callApi(
+  access: GatewayAccess,
+  path: string,
+  { method, body, signal }: GatewayRequest,
+  ports: SendPorts,
+): Promise<GatewayAnswer> {
+  const url = new URL(path, access.apiBaseUrl).href;
+  const request = {
+    url,
+    headers: body === undefined ? {} : { "Content-Type": "application/json" },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    ...(method === undefined ? {} : { method }),
+    ...(signal === undefined ? {} : { signal }),
+  };
+  const answer = await callSigned(access, request, ports, judged);
+  if (answer.ok) return answer.value;
+  throw new HoldfastError(
+    "GATEWAY_CALL_FAILED",
+    `The gateway at ${new URL(url).origin} did not answer ${new URL(url).pathname} as expected${answer.tries}: ${answer.reason}`,
+    { cause: answer.cause },
+  );
+}
+
+function judged(status: number, text: string): Judgement<GatewayAnswer> {
+  if (status >= 500 || status === 429) return { ok: false, retry: true, reason: `${status} ${text.slice(0, 200)}` };
+  return { ok: true, value: { status, body: jsonOf(text) } };
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,271 @@
+/**
+ * The turns of a pool thread: takes one at a time, runs the code that it names and answers. It holds nothing that is not
+ * lost with the thread: main and the connection thread know what they gave it. `run-pool-thread.ts` ties it to a real
+ * thread.
+ */
+import { deserialize } from "node:v8";
+import type { MessagePort } from "node:worker_threads";
+import {
+  type Clock,
+  type ClockReading,
+  type HoldfastError,
+  type PlainError,
+  toPlainError,
+  unreachable,
+} from "@holdfast/core";
+import { LazyAbortController } from "../../execution/abort.ts";
+import { runAs } from "../../execution/current.ts";
+import { encodeResult } from "../../execution/result-json.ts";
+import { readThrown } from "../../execution/thrown.ts";
+import {
+  ISOLATION_VERSION,
+  isUnconfirmed,
+  type PoolCommand,
+  type PoolReport,
+  type TurnSubject,
+} from "../shared/isolation-messages.ts";
+import { unpacked } from "../shared/packed-messages.ts";
+import { readCommand } from "../shared/read-messages.ts";
+import type { ThreadCells } from "../shared/thread-cells.ts";
+import type { Code, CodeFinder } from "./code-finder.ts";
+
+/** Turns of the connection thread's, and what has to be sent to it. */
+export interface PoolHandlers {
+  connect(port: MessagePort): void;
+  /** The thread is free. */
+  onFree(): void;
+  /** It ends. */
+  onCrash(error: PlainError): void;
+  /** Evaluates the modules of all handlers. @throws HoldfastError `ISOLATE_MODULE_INVALID`, `ISOLATE_CONNECT` */
+  check(): Promise<void>;
+}
+
+export interface PoolTurnsDeps {
+  readonly slot: number;
+  readonly cells: ThreadCells;
+  readonly clock: Clock;
+  readonly finder: Pick<CodeFinder, "known" | "find">;
+  readonly post: (report: PoolReport) => void;
+  /** Ends the thread. */
+  readonly exit: () => void;
+}
+
+export type Unaddressed<Message> = Message extends unknown ? Omit<Message, "version" | "turn"> : never;
+type Answer = Unaddressed<Extract<PoolReport, { type: "DONE" | "FAILED" | "LOADED" }>>;
+type BodyCommand = Extract<PoolCommand, { type: "RUN_BODY" }>;
+
+interface CurrentTurn {
+  readonly turn: number;
+  readonly subject: TurnSubject | null;
+  readonly controller: LazyAbortController;
+  /** Its code waits until it is known again that the work is ours. */
+  onConfirmed?: (asOf: ClockReading) => void;
+}
+
+/**
+ * TURNS-1. Code begins only in the turn that the cells say the thread has, looked at after it was said to begin.
+ * TURNS-2. Code begins only where main knew a short time ago that the work is ours; else main is asked, and the code waits.
+ * TURNS-3. A turn that main has ended is answered by nothing.
+ */
+export class PoolTurns {
+  /** Whole handlers, where there are any. */
+  handlers: PoolHandlers | undefined;
+  readonly #deps: PoolTurnsDeps;
+  #current: CurrentTurn | undefined;
+
+  constructor(deps: PoolTurnsDeps) {
+    this.#deps = deps;
+  }
+
+  begin(): void {
+    this.#deps.cells.ready(this.#deps.slot);
+    this.send({ type: "READY" });
+    this.#setFree();
+  }
+
+  /** The connection thread gave the thread a turn: what its code prints is known to be its. */
+  lend(turn: number, subject: TurnSubject): void {
+    this.#current = { turn, subject, controller: new LazyAbortController() };
+  }
+
+  return(turn: number): void {
+    this.#current = undefined;
+    this.send({ type: "RETURNED" }, turn);
+  }
+
+  send(report: Unaddressed<PoolReport>, turn = this.#current?.turn ?? 0): void {
+    this.#deps.post({ ...report, version: ISOLATION_VERSION, turn } satisfies PoolReport);
+  }
+
+  setPhase(phase: "waiting" | "loading" | "running"): void {
+    const { cells, slot, clock } = this.#deps;
+    cells.setPhase(slot, phase, clock.monotonicMs());
+  }
+
+  receive(posted: unknown): void {
+    try {
+      this.#take(readCommand(posted));
+    } catch (error) {
+      const turn = (unpacked(posted) as { readonly turn?: unknown } | null)?.turn;
+      this.send({ type: "REFUSED", error: toPlainError(error) }, typeof turn === "number" ? turn : 0);
+    }
+  }
+
+  #take(command: PoolCommand): void {
+    switch (command.type) {
+      case "RUN_BODY":
+        return this.#begin(command.turn, command.subject, (signal) => this.#runBody(command, signal));
+      case "LOAD":
+        return this.#begin(command.turn, null, () => this.#load(command));
+      case "CONFIRMED":
+        return this.#current?.turn === command.turn ? this.#current.onConfirmed?.(command.asOf) : undefined;
+      case "ABORT":
+        if (this.#current?.turn === command.turn) this.#current.controller.abort(abortReason(command.reason));
+        return;
+      case "CONNECTION_PORT":
+        return this.handlers ? this.handlers.connect(command.port) : command.port.close();
+      case "END":
+        return this.#deps.exit();
+      default:
+        return unreachable(command);
+    }
+  }
+
+  #begin(
+    turn: number,
+    subject: TurnSubject | null,
+    code: (signal: () => AbortSignal) => Answer | Promise<Answer>,
+  ): void {
+    const controller = new LazyAbortController();
+    this.#current = { turn, subject, controller };
+    const answer = code(() => controller.signal);
+    if (answer instanceof Promise) void answer.then((settled) => this.#end(turn, settled));
+    else this.#end(turn, answer);
+  }
+
+  #end(turn: number, answer: Answer): void {
+    this.#current = undefined;
+    // Main has given it up, and ends this thread.
+    if (!this.#deps.cells.release(this.#deps.slot, turn)) return;
+    if (answer.type === "DONE") {
+      const { type, json, timing } = answer;
+      this.#deps.post({ type, version: ISOLATION_VERSION, turn, json, timing });
+    } else this.send(answer, turn);
+    this.#setFree();
+  }
+
+  /** An owner that waits tries to claim the thread then. */
+  #setFree(): void {
+    this.handlers?.onFree();
+  }
+
+  /** Without a promise where nothing is to be waited for. */
+  #runBody(command: BodyCommand, signal: () => AbortSignal): Answer | Promise<Answer> {
+    const { code, asOf } = command;
+    const { clock, finder } = this.#deps;
+    const body = finder.known(code);
+    const isReady = body !== undefined && (asOf === null || !isUnconfirmed(asOf, clock));
+    return isReady ? this.#call(body, command, signal) : this.#runLater(body, command, signal);
+  }
+
+  async #runLater(known: Code | undefined, command: BodyCommand, signal: () => AbortSignal): Promise<Answer> {
+    const { clock, finder } = this.#deps;
+    const { turn, code } = command;
+    let body = known;
+    try {
+      if (body === undefined) {
+        this.setPhase("loading");
+        this.#checkTurn(turn);
+        body = await finder.find(code);
+        // Not wanted any more before it has begun: it does not begin.
+        signal().throwIfAborted();
+      }
+      for (let { asOf } = command; asOf !== null && isUnconfirmed(asOf, clock); ) asOf = await this.#confirmed(signal);
+    } catch (raw) {
+      return { type: "FAILED", thrown: readThrown(raw), timing: null };
+    }
+    return this.#call(body, command, signal);
+  }
+
+  #call(body: Code, command: BodyCommand, signal: () => AbortSignal): Answer | Promise<Answer> {
+    const { turn, subject, input, announces } = command;
+    const { cells, slot, clock } = this.#deps;
+    let begun: { readonly startedMs: number; readonly fromMs: number } | undefined;
+    const failed = (raw: unknown): Answer => ({
+      type: "FAILED",
+      thrown: readThrown(raw),
+      timing: begun ? { startedMs: begun.startedMs, durationMs: clock.monotonicMs() - begun.fromMs } : null,
+    });
+    const done = (value: unknown, { startedMs, fromMs }: NonNullable<typeof begun>): Answer => {
+      const json = encodeResult(value, `step "${subject.step?.id ?? subject.functionSlug}"`);
+      return { type: "DONE", json, timing: { startedMs, durationMs: clock.monotonicMs() - fromMs } };
+    };
+    try {
+      const args = input instanceof Uint8Array ? (deserialize(input) as unknown[]) : input;
+      const started = { startedMs: clock.nowMs(), fromMs: clock.monotonicMs() };
+      begun = started;
+      cells.setPhase(slot, "running", started.fromMs);
+      this.#checkTurn(turn);
+      if (announces) this.send({ type: "BEGUN" });
+      const value = runAs(executionOf(subject), signal, () => body(...args));
+      const mayBeLater = (typeof value === "object" && value !== null) || typeof value === "function";
+      return mayBeLater ? settled(value, (end) => done(end, started), failed) : done(value, started);
+    } catch (raw) {
+      return failed(raw);
+    }
+  }
+
+  async #confirmed(signal: () => AbortSignal): Promise<ClockReading> {
+    const asOf = await new Promise<ClockReading>((resolve) => {
+      if (this.#current) this.#current.onConfirmed = resolve;
+      this.setPhase("waiting");
+      this.send({ type: "UNCONFIRMED" });
+    });
+    signal().throwIfAborted();
+    return asOf;
+  }
+
+  /** Main ends a turn that was not begun and gives it to another thread: said to begin first, then looked at. */
+  #checkTurn(turn: number): void {
+    const status = this.#deps.cells.read(this.#deps.slot);
+    if (status.state !== "main" || status.turn !== turn) throw new Error("The turn is over.");
+  }
+
+  async #load({ codes }: Extract<PoolCommand, { type: "LOAD" }>): Promise<Answer> {
+    this.setPhase("loading");
+    try {
+      for (const code of codes) await this.#deps.finder.find(code);
+      await this.handlers?.check();
+      return { type: "LOADED" };
+    } catch (raw) {
+      return { type: "FAILED", thrown: readThrown(raw), timing: null };
+    }
+  }
+}
+
+function executionOf(subject: TurnSubject): Parameters<typeof runAs>[0] {
+  const { step, requestId, runId, functionSlug, trace } = subject;
+  const execution = { requestId, runId, functionSlug, ...(trace ? { trace } : {}) };
+  if (step === undefined) return execution;
+  const { id, hash, attempt } = step;
+  return { ...execution, step: { id, hash, attempt, active: true } };
+}
+
+async function settled(
+  value: unknown,
+  done: (value: unknown) => Answer,
+  failed: (thrown: unknown) => Answer,
+): Promise<Answer> {
+  try {
+    return done(await value);
+  } catch (raw) {
+    return failed(raw);
+  }
+}
+
+function abortReason(plain: PlainError): Error {
+  const error: Error & { code?: string | HoldfastError["code"] } = new Error(plain.message);
+  error.name = plain.name;
+  if (plain.code !== undefined) error.code = plain.code;
+  return error;
+}
