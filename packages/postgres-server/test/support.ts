@@ -14,7 +14,7 @@ import { isAlive, pollUntil } from "../src/processes.ts";
 export const isRoot = process.getuid?.() === 0;
 export const NOBODY = 65_534;
 /** The machine may be very busy. */
-export const PATIENCE_MS = 45_000;
+export const PATIENCE_MS = 100_000;
 
 /** A directory that is removed after the test; everybody may enter it. */
 export async function scratch(mode = 0o755): Promise<string> {
