@@ -1,4 +1,5 @@
 export { type FakeClock, type FakeClockOptions, fakeClock, type PendingTimer } from "./fake-clock.ts";
+export type { GatewayFaults } from "./gateway-faults.ts";
 export { checkLeaks, type LeakCheck, type LeakCheckOptions, leakCheck, type TestHooks } from "./leak-check.ts";
 export {
   type NodeProcess,
@@ -37,4 +38,12 @@ export {
   type TestPostgresOptions,
   testPostgresGlobalSetup,
 } from "./test-postgres.ts";
+export {
+  type TorturedFunction,
+  type TorturedRun,
+  type TortureOptions,
+  type TortureProblem,
+  type TortureReport,
+  tortured,
+} from "./tortured.ts";
 export { type WaitForOptions, waitFor } from "./wait-for.ts";

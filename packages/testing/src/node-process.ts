@@ -5,6 +5,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import type { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { deferred, HoldfastError, systemTimers, withTimeout } from "@holdfast/core";
+import { defaultTimeoutMs } from "./default-timeout.ts";
 import { reap, spare } from "./reaper.ts";
 import { register } from "./registry.ts";
 
@@ -30,7 +31,7 @@ export interface ProcessExit {
 }
 
 export interface WaitForLineOptions {
-  /** Default 30 000. */
+  /** Default 30 000, or what `HOLDFAST_TEST_TIMEOUT_MS` says. */
   readonly timeoutMs?: number;
   /** Only lines from this index of `lines` on. Default 0: also those seen already. */
   readonly since?: number;
@@ -60,7 +61,6 @@ export interface NodeProcess {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-const DEFAULT_TIMEOUT_MS = 30_000;
 const MAX_LINES = 20_000;
 const MAX_LINE_CHARS = 16 * 1024;
 const SHOWN_LINES = 30;
@@ -138,7 +138,7 @@ class SpawnedNode implements NodeProcess {
 
   async waitForLine(
     match: RegExp | string | ((line: string) => boolean),
-    { timeoutMs = DEFAULT_TIMEOUT_MS, since = 0 }: WaitForLineOptions = {},
+    { timeoutMs = defaultTimeoutMs(), since = 0 }: WaitForLineOptions = {},
   ): Promise<string> {
     const matches = lineMatcher(match);
     const seen = this.lines.slice(Math.max(0, since - this.#dropped)).find(matches);

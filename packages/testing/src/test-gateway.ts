@@ -1,13 +1,14 @@
 /** A real gateway in the test's process, with a database of its own, and helpers to read what became of runs. */
 import { type DurationInput, HoldfastError, parseDurationMs } from "@holdfast/core";
 import type { Gateway, GatewayOptions } from "@holdfast/gateway";
+import { type GatewayFaults, gatewayFaults } from "./gateway-faults.ts";
 import { createDatabase, type ServerInput } from "./test-database.ts";
 import { startTestPostgres, TEST_DATABASE_URL } from "./test-postgres.ts";
 import { waitFor } from "./wait-for.ts";
 
 /** Options of `startTestGateway`: those of a gateway, but for where it keeps its data. */
 export interface TestGatewayOptions
-  extends Omit<GatewayOptions, "databaseUrl" | "dataDir" | "keepData" | "virtualTime"> {
+  extends Omit<GatewayOptions, "databaseUrl" | "dataDir" | "keepData" | "virtualTime" | "faults"> {
   /** The Postgres server to make a database on; not with `store: "memory"`. Default: that of `HOLDFAST_TEST_DATABASE_URL`, else a throwaway one. */
   readonly server?: ServerInput;
 }
@@ -35,6 +36,8 @@ export interface TestGateway {
   readonly databaseUrl: string | undefined;
   /** The gateway itself: `drain()` and the rest. */
   readonly gateway: Gateway;
+  /** What goes wrong on request: frames that are lost, connections that break, a database that refuses. */
+  readonly faults: GatewayFaults;
   /** Time goes on by this much: sleeps, timeouts and retries that are due by then happen at once. */
   skipTime(duration: DurationInput): Promise<void>;
   /** The runs that an event has started so far. */
@@ -68,7 +71,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     const { store = "postgres" } = rest;
     const databaseUrl = ON_A_SERVER[store] ? await ownDatabase(server, cleanUps) : noServer(store, server);
     const database = databaseUrl === undefined ? {} : { databaseUrl };
-    const gateway = await startGateway({ port: 0, ...rest, ...database, virtualTime: true });
+    const gateway = await startGateway({ port: 0, ...rest, ...database, virtualTime: true, faults: true });
     cleanUps.push(() => gateway.close());
     return testGateway(gateway, databaseUrl, close);
   } catch (error) {
@@ -118,6 +121,7 @@ function testGateway(gateway: Gateway, databaseUrl: string | undefined, close: (
     gateway,
     run,
     runsOf,
+    faults: gatewayFaults(gateway.url),
     skipTime: (duration) => gateway.skipTime(parseDurationMs(duration, "The duration of skipTime()")),
     waitForRun: async (eventId, condition = ({ status }) => ENDED.has(status)) => {
       const what = `the run of event ${eventId}`;

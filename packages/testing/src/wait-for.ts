@@ -1,9 +1,10 @@
 /** Polls until a condition holds, and fails with what was last seen. */
 import { inspect } from "node:util";
 import { HoldfastError, messageOf, sleep, systemClock, systemTimers } from "@holdfast/core";
+import { defaultTimeoutMs } from "./default-timeout.ts";
 
 export interface WaitForOptions {
-  /** Default 30 000. */
+  /** Default 30 000, or what `HOLDFAST_TEST_TIMEOUT_MS` says. */
   readonly timeoutMs?: number;
   /** Between two checks. Default 20. */
   readonly intervalMs?: number;
@@ -24,7 +25,7 @@ export async function waitFor<T>(
   condition: () => T | Promise<T>,
   options: WaitForOptions,
 ): Promise<Exclude<T, false | null | undefined | 0 | "">> {
-  const { timeoutMs = 30_000, intervalMs = 20, what, context } = options;
+  const { timeoutMs = defaultTimeoutMs(), intervalMs = 20, what, context } = options;
   const startMs = systemClock.monotonicMs();
   let last = "";
   for (let checks = 1; ; checks += 1) {

@@ -17,7 +17,7 @@ checkLeaks({ beforeAll, afterAll });
 
 const heartbeat = encodeWorkerFrame({ kind: "WORKER_HEARTBEAT" });
 const replyAck = (requestId: string): Uint8Array => encodeGatewayFrame({ kind: "WORKER_REPLY_ACK", requestId });
-const what = { timeoutMs: 30_000 };
+const what = { timeoutMs: 100_000 };
 
 describe("HTTP through the proxy", () => {
   test("HTTP passes unchanged over reused connections", async () => {

@@ -4,6 +4,7 @@
  */
 import { createServer, type Server, type Socket } from "node:net";
 import { HoldfastError, systemClock, systemTimers } from "@holdfast/core";
+import { defaultTimeoutMs } from "../default-timeout.ts";
 import { register } from "../registry.ts";
 import { ProxiedConnection } from "./connection.ts";
 import type { AnyFrame, Direction, FramePredicate, TappedFrame, TappedRequest } from "./frames.ts";
@@ -30,7 +31,7 @@ export interface DropOptions {
 }
 
 export interface WaitForFrameOptions {
-  /** Default 30 000. */
+  /** Default 30 000, or what `HOLDFAST_TEST_TIMEOUT_MS` says. */
   readonly timeoutMs?: number;
   /** Only frames from this index of `frames` on. Default 0: also those seen already. */
   readonly since?: number;
@@ -75,7 +76,6 @@ export interface WireProxy {
 }
 
 const HOST = "127.0.0.1";
-const DEFAULT_TIMEOUT_MS = 30_000;
 
 /**
  * Starts a transparent proxy: bytes pass unchanged (but for the endpoint in start responses), HTTP and WebSocket alike.
@@ -132,7 +132,7 @@ class LocalProxy implements WireProxy {
 
   waitForFrame(what: AnyFrame["kind"] | FramePredicate, options: WaitForFrameOptions = {}): Promise<TappedFrame> {
     const words = options.what ?? (typeof what === "string" ? what : "the one that was waited for");
-    const { timeoutMs = DEFAULT_TIMEOUT_MS, since = 0 } = options;
+    const { timeoutMs = defaultTimeoutMs(), since = 0 } = options;
     return this.#record.waitFor(predicateOf(what), words, timeoutMs, since);
   }
 
