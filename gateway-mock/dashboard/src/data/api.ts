@@ -1,0 +1,108 @@
+/** Calls the gateway's API with what the session needs, and says in words what went wrong. */
+import { signal } from "@preact/signals";
+
+/** What `GET /ui/session` answers. */
+export interface SessionView {
+  readonly needsKey: boolean;
+  readonly session: { readonly csrf: string; readonly endsMs: number; readonly environment: string | null } | null;
+  readonly readOnly: boolean;
+  readonly version: string;
+  readonly gatewayId: string;
+}
+
+export class ApiError extends Error {
+  readonly code: string;
+  /** 0: the gateway did not answer. */
+  readonly status: number;
+
+  constructor(message: string, code: string, status: number) {
+    super(message);
+    this.code = code;
+    this.status = status;
+  }
+}
+
+/** Null until the gateway has said who this is. */
+export const session = signal<SessionView | null>(null);
+
+/** Which of its environments a key that opens several looks at; empty: the default one. */
+export const environment = signal(readEnvironment());
+
+const ENVIRONMENT = "holdfast-environment";
+
+function readEnvironment(): string {
+  try {
+    return localStorage.getItem("holdfast-environment") ?? "";
+  } catch {
+    return "";
+  }
+}
+
+export function chooseEnvironment(name: string): void {
+  environment.value = name;
+  try {
+    localStorage.setItem(ENVIRONMENT, name);
+  } catch {
+    // A browser that keeps nothing forgets it with the page.
+  }
+}
+
+export const isSignedIn = (view: SessionView): boolean => !view.needsKey || view.session !== null;
+
+/** Whether verbs are offered. */
+export const mayChange = (): boolean => session.value !== null && !session.value.readOnly;
+
+export function requestHeaders(): Record<string, string> {
+  const csrf = session.value?.session?.csrf;
+  return {
+    ...(csrf === undefined ? {} : { "x-holdfast-csrf": csrf }),
+    ...(environment.value === "" ? {} : { "x-inngest-env": environment.value }),
+  };
+}
+
+export interface CallOptions {
+  readonly body?: unknown;
+  readonly signal?: AbortSignal;
+}
+
+/** @throws ApiError */
+export async function call<T>(method: string, path: string, { body, signal: end }: CallOptions = {}): Promise<T> {
+  const headers = { ...requestHeaders(), ...(body === undefined ? {} : { "content-type": "application/json" }) };
+  const init: RequestInit = { method, headers, cache: "no-store" };
+  if (body !== undefined) init.body = JSON.stringify(body);
+  if (end) init.signal = end;
+  const response = await fetch(path, init).catch((error: unknown) => {
+    if (end?.aborted) throw error;
+    throw new ApiError("The gateway does not answer.", "UNREACHABLE", 0);
+  });
+  return read<T>(response);
+}
+
+export const get = <T>(path: string, options?: CallOptions): Promise<T> => call<T>("GET", path, options);
+
+export const post = <T>(path: string, body: unknown = {}): Promise<T> => call<T>("POST", path, { body });
+
+/** What an error says, for people. */
+export const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+/** The gateway has said that the session is over: the page asks for the key, and stays where it is. */
+export function endSession(): void {
+  if (session.value?.session) session.value = { ...session.value, session: null };
+}
+
+async function read<T>(response: Response): Promise<T> {
+  const text = await response.text();
+  const answer: unknown = parse(text);
+  if (response.ok) return answer as T;
+  const { error, code } = (answer ?? {}) as { readonly error?: string; readonly code?: string };
+  if (response.status === 401) endSession();
+  throw new ApiError(error ?? `The gateway answered ${response.status}.`, code ?? "UNKNOWN", response.status);
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,82 @@
+/** Graphs as the API answers them, as far as the page reads them. */
+import type { drawGraph, shownNodes } from "@holdfast/graph/render";
+
+export type Graph = Parameters<typeof drawGraph>[0];
+export type NodeState = NonNullable<Parameters<typeof shownNodes>[1]>["nodes"][number];
+
+export interface ListedGraph {
+  readonly id: string;
+  readonly tenant: string;
+  readonly title: string;
+  readonly runner: string | null;
+  readonly revision: number;
+  /** The one that is published. */
+  readonly version: number | null;
+  readonly lastVersion: number;
+  readonly updatedMs: number;
+  readonly publishedMs: number | null;
+}
+
+export interface GraphDefinition extends ListedGraph {
+  readonly graph: Graph;
+}
+
+export interface GraphVersion {
+  readonly version: number;
+  readonly revision: number;
+  readonly publishedMs: number;
+}
+
+export interface GraphStatus {
+  readonly status: string;
+  readonly graphId: string;
+  readonly version: number | null;
+  readonly test: boolean;
+  readonly nodes: readonly NodeState[];
+  readonly isCut: boolean;
+}
+
+/** Runs of graphs, and their tests, come of these events. */
+export const isOfGraph = (eventName: string): boolean => /^holdfast\/graph\.(requested|tested)$/.test(eventName);
+
+/** The graph that a run carries in its event. */
+export function graphOfRun(event: unknown): Graph | null {
+  const graph = (event as { readonly data?: { readonly graph?: Graph } } | null)?.data?.graph;
+  return graph && Array.isArray(graph.nodes) && Array.isArray(graph.edges) ? graph : null;
+}
+
+/** Whose graph a run is of. */
+export const tenantOfRun = (event: unknown): string => {
+  const tenant = (event as { readonly data?: { readonly tenant?: unknown } } | null)?.data?.tenant;
+  return typeof tenant === "string" ? tenant : "";
+};
+
+/** Where the page of a graph is. */
+export const graphHref = ({ id, tenant }: Pick<ListedGraph, "id" | "tenant">, version?: string): string => {
+  const query = new URLSearchParams({
+    ...(tenant === "" ? {} : { tenant }),
+    ...(version ? { version } : {}),
+  }).toString();
+  return `/ui/graphs/${encodeURIComponent(id)}${query === "" ? "" : `?${query}`}`;
+};
+
+/** The state of a node as a status of runs, whose colour and shape it has. */
+export const NODE_STATUS: Readonly<Record<NodeState["status"], string>> = {
+  waiting: "PENDING",
+  ready: "PENDING",
+  running: "RUNNING",
+  done: "COMPLETED",
+  failed: "FAILED",
+  skipped: "CANCELLED",
+  dead: "CANCELLED",
+};
+
+export const NODE_WORDS: Readonly<Record<NodeState["status"], string>> = {
+  waiting: "not yet",
+  ready: "ready",
+  running: "running",
+  done: "done",
+  failed: "failed",
+  skipped: "skipped",
+  dead: "not reached",
+};

@@ -1,0 +1,87 @@
+/**
+ * One live stream of all runs for the whole page: views listen to it. What comes within a frame is given to them
+ * together, so that a thousand changes a second are sixty repaints.
+ */
+import { effect, signal } from "@preact/signals";
+import { environment } from "./api.ts";
+import { follow } from "./event-stream.ts";
+
+/** Message `facts` of a stream. */
+export interface Facts {
+  readonly runId: string;
+  readonly functionId: string;
+  readonly atMs: number;
+  readonly status: string | null;
+  readonly facts: readonly { readonly kind: string; readonly attempt: number }[];
+}
+
+export type LiveState = { readonly type: "live" | "away"; readonly sinceMs: number };
+
+export const liveState = signal<LiveState>({ type: "live", sinceMs: Date.now() });
+
+type Listener = (changes: readonly Facts[]) => void;
+/** Called when something may have been missed: what is shown is to be read anew. */
+type Renewal = () => void;
+
+const listeners = new Set<Listener>();
+const renewals = new Set<Renewal>();
+let waiting: Facts[] = [];
+/** More than this at once is no list to go through: views read anew. */
+const MAX_WAITING = 5_000;
+
+/** Until the returned function is called. */
+export function onFacts(listener: Listener, renewal: Renewal): () => void {
+  listeners.add(listener);
+  renewals.add(renewal);
+  return () => {
+    listeners.delete(listener);
+    renewals.delete(renewal);
+  };
+}
+
+function take(facts: Facts): void {
+  waiting.push(facts);
+  if (waiting.length > 1) return;
+  // A page that is not seen gets no frames.
+  if (document.hidden) setTimeout(give, 1_000);
+  else requestAnimationFrame(give);
+}
+
+function give(): void {
+  const changes = waiting;
+  waiting = [];
+  if (changes.length > MAX_WAITING) return renew();
+  for (const listener of listeners) listener(changes);
+}
+
+function renew(): void {
+  for (const one of renewals) one();
+}
+
+function setState(type: LiveState["type"]): void {
+  if (liveState.value.type !== type) liveState.value = { type, sinceMs: Date.now() };
+}
+
+/** Until the returned function is called. */
+export function startLive(): () => void {
+  let hasBegun = false;
+  const dispose = effect(() => {
+    // Of another environment it is another stream.
+    environment.value;
+    if (hasBegun) renew();
+    hasBegun = true;
+    let wasAway = false;
+    return follow("/v1/runs/stream?limit=0", {
+      onState: (isOpen) => {
+        setState(isOpen ? "live" : "away");
+        if (isOpen && wasAway) renew();
+        wasAway = !isOpen;
+      },
+      onMessage: ({ event, data }) => {
+        if (event === "facts") take(data as Facts);
+        else if (event === "reset") renew();
+      },
+    });
+  });
+  return dispose;
+}

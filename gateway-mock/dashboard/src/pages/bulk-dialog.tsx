@@ -1,0 +1,113 @@
+/** Something is done with all runs that the list shows: says how many, asks, and shows how far it is. */
+import type { JSX } from "preact";
+import { useEffect, useMemo, useState } from "preact/hooks";
+import { get, post, textOf } from "../data/api.ts";
+import { countOf, countText } from "../data/format.ts";
+import type { BulkJob } from "../data/types.ts";
+import { Dialog } from "../parts/dialog.tsx";
+import { Problem } from "../parts/notice.tsx";
+import { type BulkAction, bulkFilter, type Filter } from "./runs-filter.ts";
+
+interface Preview {
+  readonly count: number;
+  readonly isMore: boolean;
+}
+
+const TITLES: Readonly<Record<BulkAction, string>> = {
+  cancel: "Cancel these runs",
+  rerun: "Rerun these runs",
+  resume: "Resume these runs",
+};
+const EFFECTS: Readonly<Record<BulkAction, string>> = {
+  cancel: "They end as cancelled. Steps that have finished stay finished.",
+  rerun: "Each is made once more, as a new run of the same events, with the newest version of its app.",
+  resume: "Each goes on where it failed; finished steps stay.",
+};
+
+const EVERY_MS = 300;
+
+export interface BulkDialogProps {
+  readonly action: BulkAction;
+  readonly filter: Filter;
+  readonly onClose: () => void;
+}
+
+export function BulkDialog({ action, filter, onClose }: BulkDialogProps): JSX.Element {
+  // What "the last hour" is stays the same between the question and the answer.
+  const wanted = useMemo(() => bulkFilter(action, filter, Date.now()), []);
+  const [preview, setPreview] = useState<Preview | null>(null);
+  const [job, setJob] = useState<BulkJob | null>(null);
+  const [problem, setProblem] = useState<string | null>(null);
+  const fail = (error: unknown): void => setProblem(textOf(error));
+  useEffect(() => {
+    post<Preview>("/v1/bulk", { action, filter: wanted, dryRun: true }).then(setPreview, fail);
+  }, []);
+  useEffect(() => {
+    if (job?.status !== "RUNNING") return;
+    const timer = setTimeout(() => void get<BulkJob>(`/v1/bulk/${job.id}`).then(setJob, fail), EVERY_MS);
+    return () => clearTimeout(timer);
+  }, [job]);
+  const begin = (): void => void post<BulkJob>("/v1/bulk", { action, filter: wanted }).then(setJob, fail);
+  const stop = (): void => {
+    if (job) void post<{ job: BulkJob }>(`/v1/bulk/${job.id}/stop`).then((answer) => setJob(answer.job), fail);
+  };
+  return (
+    <Dialog title={TITLES[action]} onClose={onClose}>
+      <Problem text={problem} />
+      {job === null ? <Question action={action} preview={preview} /> : <Progress job={job} />}
+      <div class="buttons">
+        {job === null && (
+          <button type="button" class="primary" disabled={preview === null || preview.count === 0} onClick={begin}>
+            {preview === null ? "Counting …" : `${TITLES[action].split(" ")[0]} ${shown(preview)}`}
+          </button>
+        )}
+        {job?.status === "RUNNING" && (
+          <button type="button" onClick={stop}>
+            Stop
+          </button>
+        )}
+        <button type="button" onClick={onClose}>
+          {job === null ? "Do nothing" : "Close"}
+        </button>
+      </div>
+    </Dialog>
+  );
+}
+
+const shown = ({ count, isMore }: Preview): string =>
+  isMore ? `more than ${countText(count)} runs` : countOf(count, "run");
+
+function Question({ action, preview }: { readonly action: BulkAction; readonly preview: Preview | null }): JSX.Element {
+  if (preview?.count === 0) return <p>None of the runs that fit can be taken: there is nothing to do.</p>;
+  return (
+    <p>
+      {preview === null ? "Counting the runs that fit …" : `${shown(preview)} fit.`} {EFFECTS[action]}
+    </p>
+  );
+}
+
+function Progress({ job }: { readonly job: BulkJob }): JSX.Element {
+  const { total, done, skipped, failed, status, errors } = job;
+  const over = done + skipped + failed;
+  return (
+    <div class="progress" role="status">
+      <progress
+        value={status === "DONE" ? 1 : total === null ? undefined : over / Math.max(1, total)}
+        aria-label="Progress"
+      />
+      <p>
+        {status === "DONE" ? "Done: " : status === "STOPPED" ? "Stopped: " : ""}
+        {countText(done)} done{total === null ? "" : ` of ${countText(total)}`}
+        {skipped > 0 && `, ${countText(skipped)} left out`}
+        {failed > 0 && `, ${countText(failed)} refused`}
+      </p>
+      {errors.length > 0 && (
+        <ul class="reasons">
+          {errors.map((text) => (
+            <li key={text}>{text}</li>
+          ))}
+        </ul>
+      )}
+    </div>
+  );
+}

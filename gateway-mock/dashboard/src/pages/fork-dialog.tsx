@@ -1,0 +1,76 @@
+/** A new run that keeps what had ended before a step; the step's result may be given. */
+import type { JSX } from "preact";
+import { useState } from "preact/hooks";
+import { post, textOf } from "../data/api.ts";
+import { navigate } from "../data/router.ts";
+import type { RunDetail, Step } from "../data/types.ts";
+import { Dialog } from "../parts/dialog.tsx";
+import { Problem } from "../parts/notice.tsx";
+
+export interface ForkDialogProps {
+  readonly run: RunDetail;
+  readonly step: Step;
+  readonly onClose: () => void;
+}
+
+export function ForkDialog({ run, step, onClose }: ForkDialogProps): JSX.Element {
+  const [givesResult, setGives] = useState(false);
+  const [text, setText] = useState(() => JSON.stringify(step.output ?? null, null, 2));
+  const [problem, setProblem] = useState<string | null>(null);
+  const name = nameIn(run, step);
+  const begin = (): void => {
+    const result = givesResult ? parsed(text) : { value: undefined };
+    if (result === null) return setProblem("This is not JSON.");
+    const body = { step: name, ...(givesResult ? { result: result.value } : {}) };
+    post<{ runId: string }>(`/v1/runs/${encodeURIComponent(run.id)}/fork`, body).then(
+      ({ runId }) => navigate(`/ui/runs/${runId}`),
+      (error: unknown) => setProblem(textOf(error)),
+    );
+  };
+  return (
+    <Dialog title={`Rerun from “${name}”`} onClose={onClose}>
+      <p>A new run keeps what had ended before this step, and goes on from here with the newest version of the app.</p>
+      <fieldset class="choice">
+        <legend class="hidden-text">The step itself</legend>
+        <label>
+          <input type="radio" name="result" checked={!givesResult} onChange={() => setGives(false)} />
+          <span>The step is done again</span>
+        </label>
+        <label>
+          <input type="radio" name="result" checked={givesResult} onChange={() => setGives(true)} />
+          <span>The step gives this result</span>
+        </label>
+      </fieldset>
+      {givesResult && (
+        <label>
+          Result, as JSON
+          <textarea rows={8} spellcheck={false} value={text} onInput={(event) => setText(event.currentTarget.value)} />
+        </label>
+      )}
+      <Problem text={problem} />
+      <div class="buttons">
+        <button type="button" class="primary" onClick={begin}>
+          Rerun
+        </button>
+        <button type="button" onClick={onClose}>
+          Do nothing
+        </button>
+      </div>
+    </Dialog>
+  );
+}
+
+function parsed(text: string): { readonly value: unknown } | null {
+  try {
+    return { value: JSON.parse(text) };
+  } catch {
+    return null;
+  }
+}
+
+/** As the API names a step: repeats of an id carry their number. */
+function nameIn({ steps }: RunDetail, step: Step): string {
+  const same = steps.filter(({ name }) => name === step.name);
+  const at = same.findIndex(({ id }) => id === step.id);
+  return at > 0 ? `${step.name ?? step.id}:${at}` : (step.name ?? step.id);
+}

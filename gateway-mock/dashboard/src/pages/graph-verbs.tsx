@@ -1,0 +1,90 @@
+/** What can be done with a graph: start a run of it, publish its draft or an earlier version, take it back. */
+import type { JSX } from "preact";
+import { useState } from "preact/hooks";
+import { call, post, textOf } from "../data/api.ts";
+import type { GraphDefinition } from "../data/graphs.ts";
+import { navigate } from "../data/router.ts";
+import { DataForm, type GivenData } from "../parts/data-form.tsx";
+import { Dialog } from "../parts/dialog.tsx";
+import { Problem } from "../parts/notice.tsx";
+
+export interface GraphVerbsProps {
+  readonly graph: GraphDefinition;
+  /** `draft`, or the number of a version. */
+  readonly shown: string;
+  readonly onChanged: () => void;
+}
+
+export function GraphVerbs({ graph, shown, onChanged }: GraphVerbsProps): JSX.Element {
+  const [problem, setProblem] = useState<string | null>(null);
+  const [isStarting, setStarting] = useState(false);
+  const owner = graph.tenant === "" ? "" : `?tenant=${encodeURIComponent(graph.tenant)}`;
+  const path = `/v1/graphs/${encodeURIComponent(graph.id)}`;
+  const isDraft = shown === "draft";
+  const change = (verb: "publish" | "unpublish", body?: object): void => {
+    setProblem(null);
+    call("POST", `${path}/${verb}${owner}`, body === undefined ? {} : { body }).then(onChanged, (error: unknown) =>
+      setProblem(textOf(error)),
+    );
+  };
+  const publication = isDraft ? { expectedRevision: graph.revision } : { version: Number(shown) };
+  return (
+    <div class="actions">
+      {graph.version !== null && (
+        <button type="button" class="primary" onClick={() => setStarting(true)}>
+          Start …
+        </button>
+      )}
+      <button type="button" onClick={() => change("publish", publication)}>
+        {isDraft ? "Publish the draft" : "Publish this version"}
+      </button>
+      {isDraft && graph.version !== null && (
+        <button type="button" onClick={() => change("unpublish")}>
+          Unpublish
+        </button>
+      )}
+      <Problem text={problem} />
+      {isStarting && <StartGraph graph={graph} path={`${path}/runs${owner}`} onClose={() => setStarting(false)} />}
+    </div>
+  );
+}
+
+const NOTHING = {};
+
+interface StartProps {
+  readonly graph: GraphDefinition;
+  readonly path: string;
+  readonly onClose: () => void;
+}
+
+function StartGraph({ graph, path, onClose }: StartProps): JSX.Element {
+  const [input, setInput] = useState<GivenData>({ data: {} });
+  const [problem, setProblem] = useState<string | null>(null);
+  const version = graph.version ?? undefined;
+  const start = (): void => {
+    if (input.problem !== undefined) return setProblem(input.problem);
+    post<{ runId: string }>(path, { input: input.data, version }).then(
+      ({ runId }) => navigate(`/ui/runs/${runId}`),
+      (error: unknown) => setProblem(textOf(error)),
+    );
+  };
+  return (
+    <Dialog title={`Start ${graph.title === "" ? graph.id : graph.title}`} onClose={onClose}>
+      <DataForm
+        label="Input"
+        schema={(graph.graph as { readonly input?: unknown }).input}
+        example={NOTHING}
+        onChange={setInput}
+      />
+      <Problem text={problem} />
+      <div class="buttons">
+        <button type="button" class="primary" onClick={start}>
+          Start version {version}
+        </button>
+        <button type="button" onClick={onClose}>
+          Close
+        </button>
+      </div>
+    </Dialog>
+  );
+}

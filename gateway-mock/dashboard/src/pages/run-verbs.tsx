@@ -1,0 +1,96 @@
+/** What can be done with a run: rerun, resume, cancel; taken along as a file or a test. */
+import type { JSX } from "preact";
+import { useState } from "preact/hooks";
+import { mayChange, post, textOf } from "../data/api.ts";
+import { testOf } from "../data/as-test.ts";
+import { navigate } from "../data/router.ts";
+import { isEnded, type RunDetail } from "../data/types.ts";
+import { Dialog } from "../parts/dialog.tsx";
+import { CopyButton } from "../parts/json-view.tsx";
+import { Problem } from "../parts/notice.tsx";
+
+export function RunVerbs({ run }: { readonly run: RunDetail }): JSX.Element {
+  const [problem, setProblem] = useState<string | null>(null);
+  const [open, setOpen] = useState<"cancel" | "test" | null>(null);
+  const path = `/v1/runs/${encodeURIComponent(run.id)}`;
+  const verb = (name: string): void => {
+    setProblem(null);
+    setOpen(null);
+    post<{ runId?: string }>(`${path}/${name}`).then(
+      ({ runId }) => runId !== undefined && runId !== run.id && navigate(`/ui/runs/${runId}`),
+      (error: unknown) => setProblem(textOf(error)),
+    );
+  };
+  const mayResume = run.status === "FAILED" || run.status === "CANCELLED";
+  return (
+    <div class="actions">
+      {mayChange() && isEnded(run.status) && (
+        <button type="button" onClick={() => verb("rerun")}>
+          Rerun
+        </button>
+      )}
+      {mayChange() && mayResume && (
+        <button type="button" onClick={() => verb("resume")}>
+          Resume
+        </button>
+      )}
+      {mayChange() && !isEnded(run.status) && (
+        <button type="button" class="danger" onClick={() => setOpen("cancel")}>
+          Cancel …
+        </button>
+      )}
+      <button type="button" onClick={() => download(run)}>
+        Export
+      </button>
+      {isEnded(run.status) && (
+        <button type="button" onClick={() => setOpen("test")}>
+          As test …
+        </button>
+      )}
+      <Problem text={problem} />
+      {open === "cancel" && (
+        <Dialog title="Cancel this run" onClose={() => setOpen(null)}>
+          <p>It ends as cancelled. Steps that have finished stay finished; it can be resumed later.</p>
+          <div class="buttons">
+            <button type="button" class="primary" onClick={() => verb("cancel")}>
+              Cancel the run
+            </button>
+            <button type="button" onClick={() => setOpen(null)}>
+              Do nothing
+            </button>
+          </div>
+        </Dialog>
+      )}
+      {open === "test" && <TestDialog run={run} onClose={() => setOpen(null)} />}
+    </div>
+  );
+}
+
+function TestDialog({ run, onClose }: { readonly run: RunDetail; readonly onClose: () => void }): JSX.Element {
+  const text = testOf(run);
+  return (
+    <Dialog title="This run as a test" onClose={onClose}>
+      <p>Its event, and for each step what it gave. The function comes from where your code has it.</p>
+      <pre class="long" tabIndex={0}>
+        {text}
+      </pre>
+      <div class="buttons">
+        <CopyButton text={text} what="the test" />
+        <button type="button" onClick={onClose}>
+          Close
+        </button>
+      </div>
+    </Dialog>
+  );
+}
+
+/** As `holdfast-gateway export` writes it. */
+function download(run: RunDetail): void {
+  const line = `${JSON.stringify({ format: "holdfast-run/1", run })}\n`;
+  const url = URL.createObjectURL(new Blob([line], { type: "application/x-ndjson" }));
+  const link = document.createElement("a");
+  link.href = url;
+  link.download = `${run.functionId}-${run.id}.jsonl`;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(url), 1_000);
+}

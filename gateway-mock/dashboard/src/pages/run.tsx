@@ -1,0 +1,247 @@
+/** One run: why it is where it is, its score, its steps, and what can be done with it. */
+import type { JSX } from "preact";
+import { useState } from "preact/hooks";
+import { nowMs } from "../data/clock.ts";
+import { countOf, durationText, instantText } from "../data/format.ts";
+import { isOfGraph } from "../data/graphs.ts";
+import { useRun } from "../data/run-state.ts";
+import { childRunIds, type Score, scoreOf } from "../data/score.ts";
+import { isEnded, type RunDetail } from "../data/types.ts";
+import { ErrorView } from "../parts/error-view.tsx";
+import { CopyButton, JsonView } from "../parts/json-view.tsx";
+import { Problem } from "../parts/notice.tsx";
+import { ScoreView } from "../parts/score-view.tsx";
+import { StatusMark } from "../parts/status.tsx";
+import { Ago, Lasted } from "../parts/time.tsx";
+import { RunFacts } from "./run-facts.tsx";
+import { RunGraph } from "./run-graph.tsx";
+import { RunVerbs } from "./run-verbs.tsx";
+import { StepList } from "./step-list.tsx";
+import type { ViewProps } from "./view-props.ts";
+
+export function RunPage({ params }: ViewProps): JSX.Element {
+  const { run, problem } = useRun(params.id ?? "");
+  if (run === null) {
+    return (
+      <>
+        <h1>Run</h1>
+        {problem === null ? <p class="lead">Asking the gateway for the run …</p> : <Problem text={problem} />}
+      </>
+    );
+  }
+  return <RunView run={run} />;
+}
+
+function RunView({ run }: { readonly run: RunDetail }): JSX.Element {
+  const [selected, setSelected] = useState<string | null>(null);
+  const score = scoreOf(run, isEnded(run.status) ? 0 : nowMs.value);
+  const select = (stepId: string): void => {
+    setSelected(stepId);
+    const item = document.getElementById(`step-${stepId}`);
+    item?.scrollIntoView({ block: "nearest" });
+    if (item instanceof HTMLDetailsElement) item.open = true;
+  };
+  return (
+    <>
+      <Head run={run} />
+      {run.waiting && (
+        <p class="notice">
+          <bdi>{run.waiting.message}</bdi>{" "}
+          {run.waiting.runId !== null && <a href={runHref(run.waiting.runId)}>Show that run</a>}
+        </p>
+      )}
+      {run.status === "FAILED" && run.error !== null && (
+        <section aria-labelledby="failed">
+          <h2 id="failed">It failed with</h2>
+          <div class="card padded">
+            <ErrorView error={run.error} />
+          </div>
+        </section>
+      )}
+      {isOfGraph(run.eventName) && <RunGraph run={run} />}
+      <section aria-labelledby="score">
+        <h2 id="score">Score</h2>
+        <div class="card">
+          <ScoreView score={score} selected={selected} onSelect={select} />
+          <Legend />
+        </div>
+        <Blocks score={score} />
+      </section>
+      <section aria-labelledby="steps">
+        <h2 id="steps">Steps</h2>
+        <StepList run={run} childIds={childRunIds(run)} selected={selected} onSelect={setSelected} />
+      </section>
+      <div class="pair">
+        <section aria-labelledby="input">
+          <h2 id="input">Input</h2>
+          <JsonView value={run.event} label="input" />
+        </section>
+        <section aria-labelledby="output">
+          <h2 id="output">Output</h2>
+          {run.status === "COMPLETED" ? (
+            <JsonView value={run.output} label="output" />
+          ) : (
+            <p class="lead">{isEnded(run.status) ? "It returned nothing." : "It has not returned yet."}</p>
+          )}
+        </section>
+      </div>
+      <RunFacts run={run} />
+    </>
+  );
+}
+
+const runHref = (id: string): string => `/ui/runs/${encodeURIComponent(id)}`;
+
+function Head({ run }: { readonly run: RunDetail }): JSX.Element {
+  const { id, functionId, status, createdMs, startedMs, endedMs, eventName, eventId, appVersion } = run;
+  return (
+    <header class="run-head">
+      <p class="crumbs">
+        <a href="/ui/runs">Runs</a> / <a href={`/ui/runs?function=${encodeURIComponent(functionId)}`}>{functionId}</a>
+      </p>
+      <div class="page-head">
+        <h1>
+          <bdi>{functionId}</bdi>
+        </h1>
+        <RunVerbs run={run} />
+      </div>
+      <dl class="summary">
+        <Item name="Status">
+          <StatusMark status={status} />
+        </Item>
+        <Item name="Created">
+          <span title={instantText(createdMs)}>
+            <Ago atMs={createdMs} />
+          </span>
+        </Item>
+        <Item name={endedMs === null ? "For" : "Took"}>
+          <Lasted fromMs={startedMs ?? createdMs} toMs={endedMs} />
+        </Item>
+        {startedMs !== null && startedMs > createdMs && (
+          <Item name="In the queue">{durationText(startedMs - createdMs)}</Item>
+        )}
+        <Item name="Event">
+          <a href={`/ui/events/${encodeURIComponent(eventId)}`}>
+            <bdi>{eventName}</bdi>
+          </a>
+        </Item>
+        {appVersion !== "" && <Item name="Version">{appVersion}</Item>}
+        {run.leasesLost > 0 && <Item name="Taken up again">{countOf(run.leasesLost, "time")}</Item>}
+        {run.deadlineMs !== null && !isEnded(status) && (
+          <Item name="Deadline">
+            <Ago atMs={run.deadlineMs} />
+          </Item>
+        )}
+        <Item name="Run">
+          <code>{id}</code> <CopyButton text={id} what="the run's id" />
+        </Item>
+      </dl>
+      <Relatives run={run} />
+    </header>
+  );
+}
+
+function Item({
+  name,
+  children,
+}: {
+  readonly name: string;
+  readonly children: JSX.Element | JSX.Element[] | string | (JSX.Element | string)[];
+}): JSX.Element {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}
+
+/** The runs that it came from, and that came of it. */
+function Relatives({ run }: { readonly run: RunDetail }): JSX.Element | null {
+  const links: [text: string, runId: string][] = [
+    ...(run.parent ? ([["Invoked by", run.parent.runId]] as [string, string][]) : []),
+    ...(run.rerunOf ? ([["Rerun of", run.rerunOf]] as [string, string][]) : []),
+    ...(run.forkedFrom
+      ? ([[`Forked at “${run.forkedFrom.step}” from`, run.forkedFrom.runId]] as [string, string][])
+      : []),
+    ...(run.continuedFrom ? ([["Continues", run.continuedFrom]] as [string, string][]) : []),
+    ...(run.continuedAs ? ([["Went on as", run.continuedAs]] as [string, string][]) : []),
+    ...run.descendants.map(({ kind, step, runId }): [string, string] => [
+      kind === "fork" ? `Forked at “${step ?? ""}” as` : "Rerun as",
+      runId,
+    ]),
+  ];
+  if (links.length === 0) return null;
+  return (
+    <ul class="relatives" aria-label="Related runs">
+      {links.map(([text, runId]) => (
+        <li key={`${text} ${runId}`}>
+          <bdi>{text}</bdi>{" "}
+          <a class="mono" href={runHref(runId)}>
+            {runId}
+          </a>
+          {text !== "Invoked by" && (
+            <>
+              {" "}
+              <a href={`/ui/compare?a=${encodeURIComponent(runId)}&b=${encodeURIComponent(run.id)}`}>compare</a>
+            </>
+          )}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+const LEGEND: readonly [kind: string, text: string][] = [
+  ["queue", "queue"],
+  ["attempt", "step"],
+  ["failed", "failed attempt"],
+  ["backoff", "until the next attempt"],
+  ["sleep", "sleep"],
+  ["wait", "wait"],
+  ["blocked", "main thread blocked"],
+];
+
+function Legend(): JSX.Element {
+  return (
+    <ul class="legend" aria-label="Legend">
+      {LEGEND.map(([kind, text]) => (
+        <li key={kind}>
+          <i class={`swatch ${kind}`} />
+          {text}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** Who blocked the thread: the line of the source. */
+function Blocks({ score }: { readonly score: Score }): JSX.Element | null {
+  if (score.blocks.length === 0) return null;
+  return (
+    <ul class="blocks" aria-label="Blocked time">
+      {score.blocks.map(({ fromMs, stall }) => (
+        <li key={fromMs} class="notice">
+          The main thread was blocked for {durationText(stall.stalledMs)}
+          {stall.stepId !== undefined && (
+            <>
+              {" "}
+              in the step <strong>{stall.stepId}</strong>
+            </>
+          )}
+          {stall.location !== undefined && (
+            <>
+              , at <code>{stall.codeName ?? "the handler"}</code> <code class="place">{stall.location}</code>
+            </>
+          )}
+          {stall.stack !== undefined && (
+            <details>
+              <summary>Stack</summary>
+              <pre class="stack">{stall.stack}</pre>
+            </details>
+          )}
+        </li>
+      ))}
+    </ul>
+  );
+}

@@ -1,0 +1,140 @@
+/** The steps in the order in which the run met them; each opens to what it gave or failed with. */
+import type { JSX } from "preact";
+import { useState } from "preact/hooks";
+import { mayChange } from "../data/api.ts";
+import { nowMs } from "../data/clock.ts";
+import { agoText, countOf, durationText, instantText } from "../data/format.ts";
+import { isEnded, type RunDetail, type Step } from "../data/types.ts";
+import { ErrorView } from "../parts/error-view.tsx";
+import { JsonView } from "../parts/json-view.tsx";
+import { ForkDialog } from "./fork-dialog.tsx";
+
+const KINDS: Readonly<Record<string, string>> = {
+  StepRun: "step",
+  Sleep: "sleep",
+  WaitForEvent: "wait for an event",
+  WaitForSignal: "wait for a signal",
+  InvokeFunction: "invocation",
+  Gateway: "HTTP call",
+  AIGateway: "AI call",
+};
+
+const STATES: Readonly<Record<Step["status"], string>> = {
+  planned: "PENDING",
+  waiting: "WAITING",
+  retrying: "WAITING",
+  completed: "COMPLETED",
+  failed: "FAILED",
+};
+
+export interface StepListProps {
+  readonly run: RunDetail;
+  readonly childIds: ReadonlyMap<string, string>;
+  readonly selected: string | null;
+  readonly onSelect: (stepId: string) => void;
+}
+
+export function StepList({ run, childIds, selected, onSelect }: StepListProps): JSX.Element {
+  const [forked, setForked] = useState<Step | null>(null);
+  if (run.steps.length === 0) {
+    return <p class="lead">{isEnded(run.status) ? "It had no steps." : "No step has been stored yet."}</p>;
+  }
+  return (
+    <>
+      <ol class="steps">
+        {run.steps.map((step) => (
+          <li key={step.id}>
+            <details
+              id={`step-${step.id}`}
+              class={step.id === selected ? "step selected" : "step"}
+              onToggle={(event) => event.currentTarget.open && onSelect(step.id)}
+            >
+              <summary>
+                <StepMark step={step} />
+                <span class="step-name">
+                  <bdi>{step.name ?? step.id}</bdi>
+                </span>
+                <span class="step-note">{noteOf(step, nowMs.value)}</span>
+                <span class="step-time">{lengthOf(step)}</span>
+              </summary>
+              <div class="step-body">
+                <StepBody
+                  step={step}
+                  childId={childIds.get(step.id) ?? null}
+                  onFork={mayChange() && isEnded(run.status) ? () => setForked(step) : null}
+                />
+              </div>
+            </details>
+          </li>
+        ))}
+      </ol>
+      {forked !== null && <ForkDialog run={run} step={forked} onClose={() => setForked(null)} />}
+    </>
+  );
+}
+
+function StepMark({ step }: { readonly step: Step }): JSX.Element {
+  return (
+    <span class="step-mark" data-status={STATES[step.status]} title={step.status}>
+      <span class="hidden-text">{step.status}</span>
+    </span>
+  );
+}
+
+function noteOf(step: Step, now: number): string {
+  const parts = [KINDS[step.op] ?? step.op];
+  if (step.kept) parts.push("kept from the run it was forked from");
+  if (step.edited) parts.push("its result was given");
+  if (step.failedAttempts.length > 0) parts.push(countOf(step.failedAttempts.length, "failed attempt"));
+  if (step.endedMs === null && step.dueMs !== null) {
+    parts.push(`${step.status === "retrying" ? "next attempt" : "ends"} ${agoText(step.dueMs, now)}`);
+  }
+  return parts.join(" · ");
+}
+
+function lengthOf({ durationMs, openedMs, endedMs, startedMs }: Step): string {
+  if (durationMs !== null) return durationText(durationMs);
+  const from = openedMs ?? startedMs;
+  return from !== null && endedMs !== null ? durationText(endedMs - from) : "";
+}
+
+interface StepBodyProps {
+  readonly step: Step;
+  readonly childId: string | null;
+  readonly onFork: (() => void) | null;
+}
+
+function StepBody({ step, childId, onFork }: StepBodyProps): JSX.Element {
+  return (
+    <>
+      {childId !== null && (
+        <p>
+          Invoked the run <a href={`/ui/runs/${encodeURIComponent(childId)}`}>{childId}</a>
+        </p>
+      )}
+      {step.endedMs !== null && (
+        <p class="faint">
+          Stored {instantText(step.endedMs)}
+          {step.attempt > 0 && `, attempt ${step.attempt + 1}`}
+        </p>
+      )}
+      {step.output !== undefined && <JsonView value={step.output} label={`output of ${step.name ?? step.id}`} />}
+      {step.error !== undefined && <ErrorView error={step.error} />}
+      {step.failedAttempts.map(({ attempt, atMs, error }) => (
+        <div key={attempt} class="failed-attempt">
+          <h3>
+            Attempt {attempt + 1} failed, {instantText(atMs)}
+          </h3>
+          <ErrorView error={error} />
+        </div>
+      ))}
+      {onFork !== null && (
+        <p>
+          <button type="button" onClick={onFork}>
+            Rerun from here …
+          </button>
+        </p>
+      )}
+    </>
+  );
+}

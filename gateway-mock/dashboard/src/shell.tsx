@@ -1,0 +1,78 @@
+/** Navigation, the state of the link to the gateway, and the view that the address names. */
+import type { JSX } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+import { mayChange, session } from "./data/api.ts";
+import { liveState, startLive } from "./data/live.ts";
+import { path } from "./data/router.ts";
+import { signOut } from "./data/session.ts";
+import { BrandMark } from "./parts/brand.tsx";
+import { EnvironmentChoice } from "./parts/environment-choice.tsx";
+import { ThemeButton } from "./parts/theme.tsx";
+import { PAGES, pageOf } from "./routes.tsx";
+
+export function Shell(): JSX.Element {
+  const main = useRef<HTMLElement>(null);
+  const isFirst = useRef(true);
+  useEffect(() => startLive(), []);
+  const { page, params } = pageOf(path.value);
+  const at = path.value;
+  // A new view begins for keyboards and screen readers, too.
+  useEffect(() => {
+    document.title = page.title === "" ? "Holdfast" : `${page.title} · Holdfast`;
+    if (!isFirst.current) main.current?.focus({ preventScroll: true });
+    isFirst.current = false;
+    // On a narrow window the navigation scrolls.
+    document.querySelector(".nav [aria-current]")?.scrollIntoView({ inline: "center", block: "nearest" });
+  }, [at]);
+  return (
+    <div class="shell">
+      <a class="skip" href="#main">
+        Skip to content
+      </a>
+      <header class="side">
+        <a class="brand" href="/">
+          <BrandMark />
+          Holdfast
+        </a>
+        <nav class="nav" aria-label="Pages">
+          <ul>
+            {PAGES.filter(({ label }) => label !== undefined).map((one) => (
+              <li key={one.href}>
+                <a href={one.href} aria-current={one.href === (page.within ?? page.href) ? "page" : undefined}>
+                  {one.label}
+                </a>
+              </li>
+            ))}
+          </ul>
+        </nav>
+        <Foot />
+      </header>
+      <main id="main" ref={main} tabIndex={-1}>
+        <page.View key={at} params={params} />
+      </main>
+    </div>
+  );
+}
+
+function Foot(): JSX.Element {
+  const view = session.value;
+  return (
+    <div class="side-foot">
+      <div class="wide">
+        <EnvironmentChoice />
+      </div>
+      <p class="link-state wide" data-state={liveState.value.type} role="status">
+        {liveState.value.type === "live" ? "Live" : "The gateway is away; it is asked again and again."}
+      </p>
+      {!mayChange() && <p class="wide">Read-only</p>}
+      <div class="row">
+        <ThemeButton />
+        {view?.session && (
+          <button type="button" class="quiet" onClick={() => void signOut()}>
+            Sign out
+          </button>
+        )}
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,132 @@
+import { describe, expect, test } from "vitest";
+import { type Score, scoreOf } from "../src/data/score.ts";
+import { axisOf, ticksOf } from "../src/data/time-axis.ts";
+import { detail, step } from "./runs.ts";
+
+const names = (score: Score): string[][] => score.staves.map((stave) => stave.map(({ name }) => name));
+
+describe("A score", () => {
+  test("has steps one after the other on one stave, and branches on staves of their own", () => {
+    const steps = [step("a", 1_200), step("left", 1_400), step("right", 1_450), step("b", 1_600)];
+    expect(names(scoreOf(detail(steps), 0))).toEqual([["in the queue", "a", "left", "b"], ["right"]]);
+  });
+
+  test("begins with the time in the queue, which goes on for a run that no worker has", () => {
+    const pending = detail([], { status: "PENDING", startedMs: null, endedMs: null });
+    const [[queue] = []] = scoreOf(pending, 5_000).staves;
+    expect(queue?.bars).toEqual([{ kind: "queue", fromMs: 1_000, toMs: 5_000, isOpen: true }]);
+  });
+
+  test("has each failed attempt as its worker measured it, and the time until the next", () => {
+    const failed = (attempt: number, startedMs: number, delayMs: number) => {
+      const data = { step: { startedMs, durationMs: 50 }, delayMs };
+      return {
+        seq: attempt,
+        atMs: startedMs + 50,
+        kind: "STEP_ATTEMPT_FAILED",
+        key: "id of mail",
+        attempt,
+        iteration: 0,
+        data,
+      };
+    };
+    const log = [failed(0, 1_200, 100), failed(1, 1_350, 200)];
+    const [, mail] = scoreOf(detail([step("mail", 1_600)], { log }), 0).staves[0] ?? [];
+    expect(mail?.bars.map(({ kind, fromMs, toMs }) => [kind, fromMs, toMs])).toEqual([
+      ["failed", 1_200, 1_250],
+      ["backoff", 1_250, 1_350],
+      ["failed", 1_350, 1_400],
+      ["backoff", 1_400, 1_600],
+      ["attempt", 1_600, 1_700],
+    ]);
+  });
+
+  test("has sleeps and waits up to now, and what a worker does now by its name", () => {
+    const sleep = step("night", 0, {
+      op: "Sleep",
+      status: "waiting",
+      startedMs: null,
+      durationMs: null,
+      openedMs: 1_300,
+      dueMs: 90_000,
+      endedMs: null,
+    });
+    const asleep = scoreOf(detail([sleep], { status: "WAITING", endedMs: null }), 9_000);
+    expect(asleep.staves[0]?.at(-1)?.bars).toEqual([{ kind: "sleep", fromMs: 1_300, toMs: 9_000, isOpen: true }]);
+    const waiting = { reason: "", message: "", untilMs: null, step: "pack", runId: null, instanceId: null };
+    const busy = scoreOf(detail([step("a", 1_200)], { status: "RUNNING", endedMs: null, waiting }), 2_000);
+    expect(busy.staves[0]?.at(-1)).toMatchObject({
+      name: "pack",
+      bars: [{ kind: "active", fromMs: 1_300, toMs: 2_000 }],
+    });
+  });
+
+  test("names the run that a step invoked", () => {
+    const label = step("label", 0, {
+      op: "InvokeFunction",
+      startedMs: null,
+      durationMs: null,
+      openedMs: 1_200,
+      endedMs: 1_500,
+    });
+    const data = { op: "InvokeFunction", wait: { kind: "invoke", name: "child" } };
+    const log = [{ seq: 1, atMs: 1_200, kind: "STEP_WAITING", key: label.id, attempt: 0, iteration: 0, data }];
+    expect(scoreOf(detail([label], { log }), 0).staves[0]?.[1]?.childRunId).toBe("child");
+  });
+
+  test("has one block for reports of the same stall, with the place that was found", () => {
+    const stall = { instanceId: "w", ended: false };
+    const stalls = [
+      { ...stall, atMs: 1_500, stalledMs: 300, location: "a.ts:1:1" },
+      { ...stall, atMs: 1_700, stalledMs: 500, ended: true },
+      { ...stall, atMs: 2_900, stalledMs: 100 },
+    ];
+    const blocks = scoreOf(detail([step("a", 1_200)], { stalls }), 0).blocks;
+    expect(blocks.map(({ fromMs, toMs, stall: { location } }) => [fromMs, toMs, location])).toEqual([
+      [1_200, 1_700, "a.ts:1:1"],
+      [2_800, 2_900, undefined],
+    ]);
+  });
+
+  test("leaves out steps whose results were kept from another run", () => {
+    expect(names(scoreOf(detail([step("old", 500, { kept: true }), step("new", 1_200)]), 0))).toEqual([
+      ["in the queue", "new"],
+    ]);
+  });
+});
+
+describe("The axis of a score", () => {
+  const sleep = (fromMs: number, toMs: number) =>
+    step("night", 0, { op: "Sleep", startedMs: null, durationMs: null, openedMs: fromMs, endedMs: toMs });
+
+  test("goes evenly from the beginning to the end", () => {
+    const axis = axisOf(scoreOf(detail([step("a", 1_000, { durationMs: 2_000 })], { startedMs: 1_000 }), 0));
+    expect([1_000, 2_000, 3_000, 9_000].map(axis.at)).toEqual([0, 0.5, 1, 1]);
+  });
+
+  test("shortens a long sleep, and keeps the order of all moments", () => {
+    const end = 86_401_500;
+    const run = detail([step("a", 1_100), sleep(1_205, 86_401_300), step("b", 86_401_350)], { endedMs: end });
+    const axis = axisOf(scoreOf(run, 0));
+    expect(axis.pieces.filter(({ isShortened }) => isShortened)).toHaveLength(1);
+    expect(axis.at(1_205)).toBeGreaterThan(0.2);
+    const moments = [1_000, 1_100, 1_205, 40_000_000, 86_401_300, 86_401_400, end].map(axis.at);
+    expect(moments).toEqual([...moments].sort((a, b) => a - b));
+    expect(ticksOf(axis, 1_000, 8).every(({ ms }) => ms < 1_000 || ms > 86_400_000)).toBe(true);
+  });
+
+  test("shortens a wait that goes on after a moment's work, and leaves room to see it", () => {
+    const work = step("ask", 1_240, { durationMs: 0.4, endedMs: 1_241 });
+    const wait = { ...sleep(1_250, 0), op: "WaitForEvent", status: "waiting" as const, endedMs: null };
+    const run = detail([work, wait], { status: "WAITING", startedMs: 1_000, endedMs: null });
+    const axis = axisOf(scoreOf(run, 10_000_000));
+    expect(1 - axis.at(1_250)).toBeGreaterThan(0.1);
+    expect(axis.at(1_240)).toBeGreaterThan(0.7);
+  });
+
+  test("of a run that only sleeps is not shortened, and has round ticks", () => {
+    const axis = axisOf(scoreOf(detail([sleep(1_000, 3_601_000)], { startedMs: 1_000, endedMs: 3_601_000 }), 0));
+    expect(axis.pieces.some(({ isShortened }) => isShortened)).toBe(false);
+    expect(ticksOf(axis, 1_000, 6).map(({ ms }) => ms / 60_000)).toEqual([0, 10, 20, 30, 40, 50, 60]);
+  });
+});
