@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 /** The program `holdfast-gateway`: reads the command line, runs the command, and ends with its exit code. */
-import { HoldfastError, messageOf } from "@holdfast/core";
+import { errorPage, HoldfastError, messageOf } from "@holdfast/core";
 import { type Invocation, parseCommandLine } from "./cli/command-line.ts";
 import { EXIT, exitCodeOf } from "./cli/exit-codes.ts";
 import { endWithReader, processOutput } from "./cli/output.ts";
@@ -36,6 +36,9 @@ function report(error: unknown): void {
   process.stderr.write(
     asJson ? `${JSON.stringify({ error: message, code })}\n` : `holdfast-gateway: ${message} (${code})\n`,
   );
+  // Wrong usage says itself what to do.
+  if (asJson || !process.stderr.isTTY || code === "GATEWAY_USAGE") return;
+  process.stderr.write(`More: ${errorPage(code) ?? `holdfast-gateway explain ${code}`}\n`);
 }
 
 main().then(end, (error: unknown) => {

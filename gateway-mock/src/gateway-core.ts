@@ -15,6 +15,7 @@ import {
 import { EVERYBODY, environmentFor, Keys } from "./http/keys.ts";
 
 import { noticeLog } from "./notices/notice-log.ts";
+import { isProbe } from "./probe.ts";
 import { ConnectionList } from "./ws/connection-list.ts";
 import { chooseWorker } from "./ws/routing.ts";
 import { Sessions } from "./ws/sessions.ts";
@@ -26,6 +27,8 @@ export interface CorePorts {
   readonly random: Random;
   /** Makes the HTTP calls of `step.fetch`. */
   readonly call: DispatcherOptions["call"];
+  /** Where spans go; without it none is made. */
+  readonly spans?: DispatcherOptions["spans"];
 }
 
 /** A gateway without its servers and its database: dispatcher, keys and the sessions of sockets that were accepted. */
@@ -84,7 +87,8 @@ export function createCore(config: GatewayConfig, ports: CorePorts): GatewayCore
   };
 }
 
-function createDispatcher(config: GatewayConfig, ports: CorePorts, gatewayId: string): Dispatcher {
+function createDispatcher(config: GatewayConfig, given: CorePorts, gatewayId: string): Dispatcher {
+  const { spans, ...ports } = given;
   const { log, logRuns } = config;
   const { clock, timers } = ports;
   const listeners = (eventName: string): string[] => listenedTo(dispatcher.functions.all(), environmentOf(eventName));
@@ -92,6 +96,7 @@ function createDispatcher(config: GatewayConfig, ports: CorePorts, gatewayId: st
   const onNotice = isQuiet ? null : noticeLog({ log, clock, timers, routine: logRuns, listeners });
   const dispatcher = new Dispatcher({
     ...ports,
+    ...(spans ? { spans } : {}),
     log: config.log,
     ...(onNotice ? { onNotice } : {}),
     chooseWorker: (candidates, nowMs) => chooseWorker(candidates, { nowMs }),
@@ -111,7 +116,7 @@ function createDispatcher(config: GatewayConfig, ports: CorePorts, gatewayId: st
 
 /** The names of events that functions of an environment are triggered by. */
 function listenedTo(functions: Iterable<KnownFunction>, environment: string): string[] {
-  const here = [...functions].filter((fn) => fn.environment === environment && fn.active);
+  const here = [...functions].filter((fn) => fn.environment === environment && fn.active && !isProbe(fn));
   const names = here.flatMap(({ settings }) =>
     settings.triggers.flatMap((one) => (one.type === "event" ? [one.pattern] : [])),
   );
@@ -131,6 +136,7 @@ function createSessions(
     log,
     onGone: (functionIds) => dispatcher.onWorkerGone(functionIds),
   });
+  store.onLoss(() => void list.listAgain());
   return new Sessions({
     dispatcher,
     clock,

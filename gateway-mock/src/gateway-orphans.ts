@@ -1,4 +1,4 @@
-/** Has the dispatcher look now and then for orphans, and for functions whose runs wait because no worker has them. */
+/** Has the dispatcher look now and then for orphans. */
 import { type Log, messageOf, type Random, sleep, type Timers } from "@holdfast/core";
 import { levelFor } from "@holdfast/store";
 import type { Dispatcher } from "./dispatch/index.ts";
@@ -6,7 +6,7 @@ import type { Dispatcher } from "./dispatch/index.ts";
 const EVERY_MS = 10_000;
 
 export interface GatewayOrphansParts {
-  readonly dispatcher: Pick<Dispatcher, "orphans" | "missingWorkers">;
+  readonly dispatcher: Pick<Dispatcher, "orphans">;
   readonly timers: Timers;
   readonly random: Random;
   readonly log: Log;
@@ -25,9 +25,8 @@ async function sweep({ dispatcher, timers, random, log }: GatewayOrphansParts, e
     if (end.aborted) return;
     try {
       await dispatcher.orphans.sweep();
-      await dispatcher.missingWorkers.sweep();
     } catch (error) {
-      log(levelFor(error, "debug"), `Runs that wait could not be looked at: ${messageOf(error)}`);
+      log(levelFor(error, "debug"), `Orphans could not be looked for: ${messageOf(error)}`);
     }
   }
 }

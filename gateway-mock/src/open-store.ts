@@ -35,7 +35,7 @@ export const loadPostgresTools = (): Promise<typeof import("./store-postgres/ind
   import("./store-postgres/index.ts");
 
 async function openOnPostgres(config: GatewayConfig, cleanUps: CleanUps): Promise<OpenStore> {
-  const { log, virtualTime, maxConnections } = config;
+  const { log, virtualTime, maxConnections, resendMemoryBytes } = config;
   const { openDatabase } = await import("./postgres.ts");
   const { openPostgresStore } = await loadPostgresTools();
   const database = await openDatabase(config, log);
@@ -44,7 +44,7 @@ async function openOnPostgres(config: GatewayConfig, cleanUps: CleanUps): Promis
     leastMs: POSTGRES_STOP_MS + KILL_MS,
     run: (limitMs) => database.stop(Math.min(MAX_POSTGRES_STOP_MS, limitMs - KILL_MS)),
   });
-  const store = openPostgresStore({ url: database.url, maxConnections, virtualTime, log });
+  const store = openPostgresStore({ url: database.url, maxConnections, resendMemoryBytes, virtualTime, log });
   cleanUps.add({ what: "closing the store", leastMs: 500, run: (limitMs) => store.close(limitMs / 2) });
   await store.migrate();
   return { store, lost: database.lost };

@@ -1,6 +1,6 @@
 /** Starts and stops a whole gateway: database, store, dispatcher, HTTP and sockets, in this order, and backwards. */
 import type { IncomingHttpHeaders, RequestListener, Server } from "node:http";
-import { monitorEventLoopDelay } from "node:perf_hooks";
+import { type IntervalHistogram, monitorEventLoopDelay } from "node:perf_hooks";
 import {
   HoldfastError,
   MAX_DURATION_MS,
@@ -18,10 +18,15 @@ import { CleanUps } from "./clean-ups.ts";
 import { GATEWAY_LIMITS, type GatewayConfig, isLoopback, resolveConfig } from "./config/config.ts";
 import type { GatewayOptions } from "./config/gateway-options.ts";
 import type { Dispatcher } from "./dispatch/index.ts";
+import type { Conversations } from "./faults/conversations.ts";
 import { createCore } from "./gateway-core.ts";
+import { faultsOf, openConversations, storeWithFaults, whyNoFaults } from "./gateway-faults.ts";
+import { startGraphTestSweeps } from "./gateway-graph-tests.ts";
 import { startGatewayHeartbeat } from "./gateway-heartbeat.ts";
-import { type GatewayOrphansParts, startOrphanSweeps } from "./gateway-orphans.ts";
-import { type GatewayRetentionParts, startGatewayRetention } from "./gateway-retention.ts";
+import { startOrphanSweeps } from "./gateway-orphans.ts";
+import type { StartedParts } from "./gateway-overview.ts";
+import { startGatewayRetention } from "./gateway-retention.ts";
+import { startWaitingLog } from "./gateway-waiting.ts";
 import { httpApp } from "./http/app.ts";
 import { type CallerRules, callerProblem, readHost } from "./http/callers.ts";
 import { ConnectionLimit } from "./http/connection-limit.ts";
@@ -29,14 +34,17 @@ import { directListener } from "./http/direct-listener.ts";
 import { directRoutes } from "./http/direct-routes.ts";
 import { statusOf } from "./http/errors.ts";
 import { closeServer, listen } from "./http/listen.ts";
+import { pageFiles } from "./http/page/files.ts";
+import { PageSessions } from "./http/page/sessions.ts";
 import type { HttpParts } from "./http/parts.ts";
 import { LogReader } from "./live/log-reader.ts";
 import { DELAY_RESOLUTION_MS, readProcess } from "./metrics/process-reading.ts";
 import { openStore } from "./open-store.ts";
 import { createCaller } from "./outgoing/caller.ts";
 import { retentionPolicy } from "./retention-policy.ts";
+import type { SpanExport } from "./telemetry/span-export.ts";
 import { VERSION } from "./version.ts";
-import { SocketServer, type UpgradeRefusal } from "./ws/server.ts";
+import { SocketServer, type SocketServerOptions, type UpgradeRefusal } from "./ws/server.ts";
 
 /** A running gateway. */
 export interface Gateway {
@@ -47,6 +55,11 @@ export interface Gateway {
   /** The WebSocket's second address. */
   readonly connectUrl: string;
   readonly connectPort: number;
+  /**
+   * An address of the dashboard that signs in the first browser that opens it, within 15 minutes; each call makes a new
+   * one. Null without a dashboard.
+   */
+  dashboardLink(): string | null;
   /** Tells workers to reconnect elsewhere, and accepts what they finish until they are gone, at most `drainMs`. */
   drain(): Promise<void>;
   /**
@@ -90,6 +103,10 @@ export interface GatewayPorts {
   readonly timers: Timers;
   /** The store that the engine has, made of the real one. */
   readonly storeFor: (store: Store) => Store;
+  /** How often is looked why runs wait; default: as `logRuns` has it. */
+  readonly lookEveryMs?: number;
+  /** Is given what the started gateway is made of, to look at it. */
+  readonly onStarted?: (parts: StartedParts) => void;
 }
 
 export const REAL_PORTS: GatewayPorts = { timers: systemTimers, storeFor: (store) => store };
@@ -105,36 +122,35 @@ export async function startGatewayOn(ports: GatewayPorts, options: GatewayOption
   }
 }
 
-async function start(config: GatewayConfig, { timers, storeFor }: GatewayPorts, cleanUps: CleanUps): Promise<Gateway> {
+async function start(config: GatewayConfig, ports: GatewayPorts, cleanUps: CleanUps): Promise<Gateway> {
   const { log } = config;
+  const { timers } = ports;
   // Ports first: a busy one is reported at once, before a database is started.
-  const http = await listen(config.host, config.port, "--port");
-  cleanUps.add({ what: "closing the port", leastMs: 100, run: () => closeServer(http.server) });
-  const second = await listen(config.host, config.connectPort, "--connect-port");
-  cleanUps.add({ what: "closing the second port", leastMs: 100, run: () => closeServer(second.server) });
+  const [http, second] = await listenOnBoth(config, cleanUps);
   const { store, lost } = await openStore(config, cleanUps);
 
-  const caller = createCaller({ allowInner: config.allowPrivateFetch });
-  cleanUps.add({ what: "ending HTTP calls of steps", leastMs: 100, run: () => caller.close() });
+  const tracing = await openSpans(config, cleanUps);
+  const faults = faultsOf(config, { clock: systemClock, timers, log });
   const core = createCore(config, {
-    store: storeFor(store),
+    ...tracing,
+    store: storeWithFaults(ports.storeFor(store), faults, timers),
     clock: systemClock,
     timers,
     random: systemRandom,
-    call: caller.call,
+    call: openCaller(config, cleanUps).call,
   });
   const { dispatcher, keys, sessions, id: gatewayId, newId } = core;
+  const url = `http://${hostInUrl(config.host)}:${http.port}`;
   cleanUps.add({ what: "releasing leases", leastMs: 500, run: () => dispatcher.stop() });
   await dispatcher.start();
 
-  const delay = monitorEventLoopDelay({ resolution: DELAY_RESOLUTION_MS });
-  delay.enable();
-  const { pending, maxHttpConnections } = GATEWAY_LIMITS;
-  const connections = new ConnectionLimit(maxHttpConnections);
+  const delay = measuredDelay();
+  const connections = new ConnectionLimit(GATEWAY_LIMITS.maxHttpConnections);
   const callers = callerRules(config, [http.port, second.port]);
-  const refusal = (headers: IncomingHttpHeaders) => refusalOf(headers, callers);
-  const sockets = new SocketServer({ sessions, maxSockets: config.maxWorkers, pending, refusal });
   const skipTime = async (ms: number): Promise<void> => dispatcher.onTimeMoved(await store.skipTime(checkSkip(ms)));
+  const skipsTime = config.virtualTime ? skipTime : undefined;
+  const conversations = openConversations(faults, dispatcher, { clock: systemClock, timers }, skipsTime);
+  const sockets = socketServer(config, sessions, refusalBy(callers), conversations);
   const live = new LogReader({ store, clock: systemClock, timers, log });
   const httpParts: HttpParts = {
     dispatcher,
@@ -143,6 +159,7 @@ async function start(config: GatewayConfig, { timers, storeFor }: GatewayPorts, 
     timers,
     keys,
     callers,
+    page: pageOf(config, keys, callers),
     clock: systemClock,
     log,
     version: VERSION,
@@ -151,20 +168,17 @@ async function start(config: GatewayConfig, { timers, storeFor }: GatewayPorts, 
     isDraining: () => core.isDraining,
     framesReceived: () => sessions.framesReceived,
     excuse: (socket) => connections.excuse(socket),
-    process: () => ({
-      ...readProcess(delay, sessions.size),
-      pendingSockets: sockets.pending(),
-      watchers: live.watchers,
-      http: connections.status(),
-    }),
+    spans: () => tracing.spans?.counts() ?? null,
+    process: () => processOf({ delay, sessions, sockets, live, connections }),
     retention: () => policyOf(config, dispatcher),
+    faults: faults ?? whyNoFaults(config),
+    conversations,
     ...(config.virtualTime ? { skipTime } : {}),
   };
   serve([http.server, second.server], requestListener(httpParts), connections, sockets);
-  const endSigns = startGatewayHeartbeat({ dispatcher, store, gatewayId, log });
-  const ends = startSweeps({ dispatcher, store, policy: httpParts.retention, timers, log });
+  const ends = startSweeps(httpParts, config, ports);
   const endServing = async (): Promise<void> => {
-    for (const end of [endSigns, ...ends]) end();
+    for (const end of ends) end();
     await Promise.all([live.close(), answerWaits(dispatcher, timers)]);
     delay.disable();
     sockets.close();
@@ -172,14 +186,16 @@ async function start(config: GatewayConfig, { timers, storeFor }: GatewayPorts, 
   };
   cleanUps.add({ what: "sockets", leastMs: 100, run: endServing });
 
+  ports.onStarted?.({ store, dispatcher });
   let closing: Promise<void> | null = null;
   return {
     id: gatewayId,
-    url: `http://${hostInUrl(config.host)}:${http.port}`,
+    url,
     port: http.port,
     connectUrl: `ws://${hostInUrl(config.host)}:${second.port}${CONNECT_PATH}`,
     connectPort: second.port,
     failed: lost,
+    dashboardLink: () => dashboardLink(url, httpParts.page),
     drain: () => live.close().then(() => core.drain()),
     skipTime,
     close: () => {
@@ -188,6 +204,77 @@ async function start(config: GatewayConfig, { timers, storeFor }: GatewayPorts, 
       return closing;
     },
   };
+}
+
+function socketServer(
+  { maxWorkers: maxSockets }: GatewayConfig,
+  sessions: SocketServerOptions["sessions"],
+  refusal: SocketServerOptions["refusal"],
+  conversations: Conversations,
+): SocketServer {
+  const { pending } = GATEWAY_LIMITS;
+  return new SocketServer({
+    sessions,
+    maxSockets,
+    pending,
+    refusal,
+    tap: (socket, raw) => conversations.tap(socket, raw),
+  });
+}
+
+function processOf(parts: {
+  readonly delay: IntervalHistogram;
+  readonly sessions: { readonly size: number };
+  readonly sockets: SocketServer;
+  readonly live: LogReader;
+  readonly connections: ConnectionLimit;
+}) {
+  const { delay, sessions, sockets, live, connections } = parts;
+  return {
+    ...readProcess(delay, sessions.size),
+    pendingSockets: sockets.pending(),
+    watchers: live.watchers,
+    http: connections.status(),
+  };
+}
+
+function pageOf({ dashboard }: GatewayConfig, keys: HttpParts["keys"], callers: CallerRules): HttpParts["page"] {
+  if (dashboard === "off") return null;
+  return { mode: dashboard, callers, sessions: new PageSessions(keys, systemClock), files: pageFiles() };
+}
+
+/** Behind `#`: it is in no request line, and what only looks at a link does not use it up. */
+const dashboardLink = (url: string, page: HttpParts["page"]): string | null =>
+  page && `${url}/#link=${page.sessions.newLink()}`;
+
+function measuredDelay(): IntervalHistogram {
+  const delay = monitorEventLoopDelay({ resolution: DELAY_RESOLUTION_MS });
+  delay.enable();
+  return delay;
+}
+
+async function listenOnBoth(config: GatewayConfig, cleanUps: CleanUps) {
+  const http = await listen(config.host, config.port, "--port");
+  cleanUps.add({ what: "closing the port", leastMs: 100, run: () => closeServer(http.server) });
+  const second = await listen(config.host, config.connectPort, "--connect-port");
+  cleanUps.add({ what: "closing the second port", leastMs: 100, run: () => closeServer(second.server) });
+  return [http, second] as const;
+}
+
+function openCaller({ allowPrivateFetch: allowInner }: GatewayConfig, cleanUps: CleanUps) {
+  const caller = createCaller({ allowInner });
+  cleanUps.add({ what: "ending HTTP calls of steps", leastMs: 100, run: () => caller.close() });
+  return caller;
+}
+
+/** With an endpoint; the packages that it needs are loaded then. */
+async function openSpans(config: GatewayConfig, cleanUps: CleanUps): Promise<{ readonly spans?: SpanExport }> {
+  const { otlpEndpoint: endpoint, traceRatio: ratio, log } = config;
+  if (endpoint === undefined) return {};
+  const { openSpanExport } = await import("./telemetry/span-export.ts");
+  const spans = await openSpanExport({ endpoint, ratio, version: VERSION, log });
+  cleanUps.add({ what: "sending spans", leastMs: 100, run: () => spans.close() });
+  return { spans };
 }
 
 async function policyOf(config: GatewayConfig, { functions }: HttpParts["dispatcher"]): Promise<RetentionPolicy> {
@@ -205,10 +292,12 @@ async function answerWaits(dispatcher: Dispatcher, timers: Timers): Promise<void
   await sleep(timers, FLUSH_MS);
 }
 
-/** What looks through the database now and then; returns what ends each. */
-function startSweeps(parts: Omit<GatewayRetentionParts & GatewayOrphansParts, "random">): (() => void)[] {
-  const own = { ...parts, random: systemRandom };
-  return [startGatewayRetention(own), startOrphanSweeps(own)];
+/** Signs of life, and what looks through the database now and then; returns what ends each. */
+function startSweeps(parts: HttpParts, { logRuns }: GatewayConfig, { lookEveryMs }: GatewayPorts): (() => void)[] {
+  const own = { ...parts, policy: parts.retention, random: systemRandom, logRuns, lookEveryMs };
+  return [startGatewayHeartbeat, startGatewayRetention, startOrphanSweeps, startWaitingLog, startGraphTestSweeps].map(
+    (start) => start(own),
+  );
 }
 
 /** Direct routes in front, the router behind them. */
@@ -242,10 +331,11 @@ function callerRules({ host, allowedHosts, allowedOrigins }: GatewayConfig, port
   };
 }
 
-function refusalOf(headers: IncomingHttpHeaders, rules: CallerRules): UpgradeRefusal | undefined {
-  const { host, origin, "sec-fetch-site": site } = headers;
-  const problem = callerProblem({ host, origin, fetchSite: typeof site === "string" ? site : undefined }, rules);
-  return problem && { status: statusOf(problem), message: problem.message };
+function refusalBy(rules: CallerRules): (headers: IncomingHttpHeaders) => UpgradeRefusal | undefined {
+  return ({ host, origin, "sec-fetch-site": site }) => {
+    const problem = callerProblem({ host, origin, fetchSite: typeof site === "string" ? site : undefined }, rules);
+    return problem && { status: statusOf(problem), message: problem.message };
+  };
 }
 
 function checkSkip(ms: number): number {

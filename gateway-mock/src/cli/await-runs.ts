@@ -16,8 +16,23 @@ const WAIT_MS = 20_000;
 /** Before a gateway that shuts down, or one that knows no waiting, is asked again. */
 const PAUSE_MS = 250;
 
-export function getRun(client: GatewayClient, id: string, log = false, waitMs = 0): Promise<ShownRunDetail> {
-  const query = new URLSearchParams({ ...(log ? { log: "1" } : {}), ...(waitMs > 0 ? { wait: String(waitMs) } : {}) });
+interface AskedRun {
+  readonly log?: boolean;
+  readonly waitMs?: number;
+  /** Waits for the last of the runs as which it goes on. Default: it does. */
+  readonly links?: boolean;
+}
+
+export function getRun(
+  client: GatewayClient,
+  id: string,
+  { log = false, waitMs = 0, links = true }: AskedRun = {},
+): Promise<ShownRunDetail> {
+  const query = new URLSearchParams({
+    ...(log ? { log: "1" } : {}),
+    ...(waitMs > 0 ? { wait: String(waitMs) } : {}),
+    ...(links ? {} : { links: "one" }),
+  });
   return client.get(`/v1/runs/${encodeURIComponent(id)}${query.size > 0 ? `?${query}` : ""}`);
 }
 
@@ -25,6 +40,7 @@ export interface WaitOptions {
   readonly output: Output;
   readonly timeoutMs: number;
   readonly log?: boolean;
+  readonly links?: boolean;
   /** Says what it waits for, and ends with a signal; else a command of its own does that. */
   readonly speaks?: boolean;
 }
@@ -33,7 +49,7 @@ export interface WaitOptions {
 export async function awaitRuns(
   client: GatewayClient,
   ids: readonly string[],
-  { output, timeoutMs, log = false, speaks = false }: WaitOptions,
+  { output, timeoutMs, log = false, links = true, speaks = false }: WaitOptions,
 ): Promise<readonly ShownRunDetail[]> {
   const endMs = systemClock.monotonicMs() + timeoutMs;
   let open = ids.length;
@@ -44,7 +60,7 @@ export async function awaitRuns(
     for (;;) {
       const askedMs = systemClock.monotonicMs();
       const waitMs = Math.round(Math.max(1, Math.min(WAIT_MS, endMs - askedMs)));
-      const run = await getRun(client, id, log, waitMs).catch(unlessClosing);
+      const run = await getRun(client, id, { log, waitMs, links }).catch(unlessClosing);
       changes?.show(run);
       if (run && isEnded(run)) {
         open -= 1;

@@ -30,7 +30,7 @@ interface Preview {
 }
 
 export interface BulkCommand {
-  readonly action: "cancel" | "rerun" | "delete";
+  readonly action: "cancel" | "rerun" | "resume" | "delete";
   readonly filter: Readonly<Record<string, unknown>>;
   readonly appVersion?: string;
 }
@@ -64,8 +64,8 @@ export async function runBulk(
   return job.failed === 0 && job.status === "DONE" ? EXIT.done : EXIT.otherwise;
 }
 
-const PAST = { cancel: "cancelled", rerun: "run again", delete: "deleted" } as const;
-const PRESENT = { cancel: "Cancel", rerun: "Run again", delete: "Delete" } as const;
+const PAST = { cancel: "cancelled", rerun: "run again", resume: "resumed", delete: "deleted" } as const;
+const PRESENT = { cancel: "Cancel", rerun: "Run again", resume: "Resume", delete: "Delete" } as const;
 
 async function isConfirmed(output: Output, question: string): Promise<boolean> {
   if (!output.showsProgress || process.stdin.isTTY !== true) return false;

@@ -2,7 +2,7 @@
 import { RUN_STATUSES } from "@holdfast/store";
 import type { GatewayKey } from "../config/keys-config.ts";
 import { readKeysFile } from "../config/keys-file.ts";
-import { duration, integer, type OptionRow, oneOf, SWITCH, TEXT, unchecked } from "../config/option-kinds.ts";
+import { duration, integer, listOf, type OptionRow, SWITCH, TEXT, unchecked } from "../config/option-kinds.ts";
 
 export const JSON_OPTION = {
   json: {
@@ -47,6 +47,16 @@ export const CLIENT_OPTIONS = {
     doc: "environment to work in; default: the key's own, else the default one",
   },
   ...JSON_OPTION,
+} as const satisfies Readonly<Record<string, OptionRow>>;
+
+const LINKS_OPTION = {
+  links: {
+    kind: SWITCH,
+    flag: { name: "no-links", sets: false },
+    variables: [],
+    default: true,
+    doc: "only this run, not those as which it goes on (continueAs)",
+  },
 } as const satisfies Readonly<Record<string, OptionRow>>;
 
 const WAIT_OPTIONS = {
@@ -99,10 +109,10 @@ export const RUNS_OPTIONS = {
     doc: "also why each run that has not ended waits",
   },
   status: {
-    kind: { ...oneOf(RUN_STATUSES.map((status) => status.toLowerCase())), fromText: (text) => text.toLowerCase() },
+    kind: listOf(RUN_STATUSES.map((status) => status.toLowerCase())),
     flag: { name: "status", takes: "<status>" },
     variables: [],
-    doc: `only runs with this status: ${RUN_STATUSES.join(", ").toLowerCase()}`,
+    doc: `only runs with this status, several with commas: ${RUN_STATUSES.join(", ").toLowerCase()}`,
   },
   function: {
     kind: TEXT,
@@ -115,6 +125,24 @@ export const RUNS_OPTIONS = {
     flag: { name: "event", takes: "<id>" },
     variables: [],
     doc: "only runs of the event with this id",
+  },
+  eventName: {
+    kind: TEXT,
+    flag: { name: "event-name", takes: "<name>" },
+    variables: [],
+    doc: "only runs that an event of this name started",
+  },
+  after: {
+    kind: TEXT,
+    flag: { name: "after", takes: "<time>" },
+    variables: [],
+    doc: "only runs created then or later, such as 2027-01-31T09:00:00Z",
+  },
+  before: {
+    kind: TEXT,
+    flag: { name: "before", takes: "<time>" },
+    variables: [],
+    doc: "only runs created before then",
   },
   limit: {
     kind: integer(1, 1000),
@@ -152,6 +180,7 @@ export const TAIL_OPTIONS = {
     default: false,
     doc: "facts of the gateway's own bookkeeping, too; --json always has them",
   },
+  ...LINKS_OPTION,
   ...CLIENT_OPTIONS,
 } as const satisfies Readonly<Record<string, OptionRow>>;
 
@@ -184,6 +213,7 @@ export const RUN_OPTIONS = {
     default: false,
     doc: "the rows of its log, too",
   },
+  ...LINKS_OPTION,
   ...WAIT_OPTIONS,
   ...CLIENT_OPTIONS,
 } as const satisfies Readonly<Record<string, OptionRow>>;

@@ -3,11 +3,11 @@
  * given. Runs nothing. Mistakes become `GATEWAY_USAGE` with the nearest name.
  */
 
-import { formatSingleUnit } from "@holdfast/core";
+import { nearestName } from "@holdfast/core";
 import { Command, CommanderError, Help, Option } from "commander";
 import { DEVELOPMENT_ONLY, flagRows } from "../config/modes.ts";
-import { nearestName } from "../config/nearest-name.ts";
 import type { OptionRow } from "../config/option-kinds.ts";
+import { durationText } from "../config/print-config.ts";
 import { type Flags, type Rows, usage } from "../config/settings.ts";
 import type { CommandName, CommandSpec } from "./command-spec.ts";
 import { COMMANDS } from "./commands.ts";
@@ -67,13 +67,15 @@ export function parseCommandLine(args: readonly string[], columns = HELP_COLUMNS
   return invocation ?? { type: "help", text: program.helpInformation() };
 }
 
-/** The library shows the help of all commands for one that there is not. */
-function checkHelp([first, second]: readonly string[]): void {
+/** The library shows the help of all commands for one that there is not: `help strat`, `strat --help`. */
+function checkHelp([first, ...rest]: readonly string[]): void {
   const names = COMMANDS.map(({ name }) => name.split(" ")[0] ?? "");
-  if (first !== "help" || second === undefined || second.startsWith("-") || names.includes(second)) return;
-  const near = nearestName(second, names);
+  const isAsked = first === "help" || rest.includes("--help") || rest.includes("-h");
+  const asked = first === "help" ? rest[0] : first;
+  if (!isAsked || asked === undefined || asked.startsWith("-") || names.includes(asked)) return;
+  const near = nearestName(asked, names);
   const hint = near === undefined ? "" : ` Did you mean ${near}?`;
-  throw usage(`Unknown command "${second}".${hint} "${PROGRAM} --help" lists all commands.`);
+  throw usage(`Unknown command "${asked}".${hint} "${PROGRAM} --help" lists all commands.`);
 }
 
 function createProgram(columns: number, found: (invocation: Invocation) => void): Command {
@@ -146,7 +148,7 @@ function descriptionOf(name: string, row: OptionRow): string {
 
 function shownDefault(name: string, { default: value }: OptionRow): string {
   if (value === undefined || typeof value === "boolean" || (Array.isArray(value) && value.length === 0)) return "";
-  return name.endsWith("Ms") && typeof value === "number" ? formatSingleUnit(value) : String(value);
+  return name.endsWith("Ms") && typeof value === "number" ? durationText(value) : String(value);
 }
 
 /** What can be set in the environment alone, since others on the machine can read command lines. */
@@ -167,16 +169,22 @@ function examplesText({ examples }: CommandSpec): string {
   return `\nExamples:\n${lines.join("\n")}`;
 }
 
+/** What `workers drain web-1 --url …` is given the library reads as an option of `workers`, which has it as well. */
 function givenFlags(command: Command, rows: Rows): Flags {
-  const values: Readonly<Record<string, unknown>> = command.opts();
+  const ways = command.parent ? [command, command.parent] : [command];
   return Object.fromEntries(
     Object.entries(rows).flatMap(([name, { flag }]): [string, readonly string[] | true][] => {
-      const option = command.options.find(({ long }) => flag !== null && long === `--${flag.name}`);
-      if (option === undefined || command.getOptionValueSource(option.attributeName()) !== "cli") return [];
-      const value = values[option.attributeName()];
-      return [[name, Array.isArray(value) ? value.map(String) : true]];
+      const value = ways.map((one) => givenValue(one, flag)).find((one) => one !== undefined);
+      return value === undefined ? [] : [[name, Array.isArray(value) ? value.map(String) : true]];
     }),
   );
+}
+
+function givenValue(command: Command, flag: OptionRow["flag"]): unknown {
+  const option = command.options.find(({ long }) => flag !== null && long === `--${flag.name}`);
+  if (option === undefined || command.getOptionValueSource(option.attributeName()) !== "cli") return undefined;
+  const values: Readonly<Record<string, unknown>> = command.opts();
+  return values[option.attributeName()];
 }
 
 function withSubcommands(command: Command): Command[] {

@@ -6,6 +6,7 @@ export type CommandName =
   | "start"
   | "migrate"
   | "doctor"
+  | "explain"
   | "send"
   | "runs"
   | "run"
@@ -14,20 +15,39 @@ export type CommandName =
   | "prune"
   | "hold"
   | "rerun"
+  | "compensate"
   | "delete"
   | "bulk"
   | "pause"
   | "resume"
   | "rollout"
+  | "functions"
+  | "graphs"
+  | "graphs get"
+  | "graphs put"
+  | "graphs publish"
+  | "graphs unpublish"
+  | "graphs run"
+  | "graphs delete"
   | "workers"
   | "workers drain"
   | "workers resume"
+  | "fault"
+  | "fault add"
+  | "fault clear"
+  | "fault history"
+  | "fault run"
+  | "torture"
   | "export"
   | "replay"
   | "check"
   | "keys create"
   | "keys hash"
   | "keys list";
+
+export type FaultCommand = Extract<CommandName, "fault" | `fault ${string}`>;
+export const isFaultCommand = (name: CommandName): name is FaultCommand =>
+  name === "fault" || name.startsWith("fault ");
 
 /** `keys` alone only shows help. */
 export type SpecName = CommandName | "keys";

@@ -14,10 +14,13 @@ import {
 } from "./client-options.ts";
 import { type CommandSpec, KEYS, RUN_A_GATEWAY, WORK_WITH_IT } from "./command-spec.ts";
 import { DOCTOR_OPTIONS } from "./doctor-options.ts";
+import { FAULT_COMMANDS } from "./fault-options.ts";
+import { GRAPH_COMMANDS } from "./graph-commands.ts";
 import { OPERATE_COMMANDS } from "./operate-commands.ts";
 import { REPAIR_COMMANDS } from "./repair-commands.ts";
 import { REPLAY_COMMANDS } from "./replay-options.ts";
 import { RETENTION_COMMANDS } from "./retention-commands.ts";
+import { TORTURE_COMMAND } from "./torture-options.ts";
 
 const { databaseUrl, signingKey, signingKeyFallback, eventKey, keys } = GATEWAY_OPTIONS;
 
@@ -113,7 +116,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     group: RUN_A_GATEWAY,
     summary: "check machine, database, keys, and a run from end to end",
     description:
-      "Checks what a gateway stands on: files, ports, keys, the database with its settings, clock and schema. Then it sends\none run through a gateway: the one that runs, or one that it starts for this. What is wrong comes with a fix. A run\nof the function holdfast-doctor-probe stays in the database.",
+      "Checks what a gateway stands on: files, ports, keys, the database with its settings, clock and schema. Then it sends\none run through a gateway: the one that runs, or one that it starts for this. What is wrong comes with a fix.",
     args: [],
     rows: { ...flagRows("start"), ...DOCTOR_OPTIONS },
     examples: [
@@ -127,6 +130,16 @@ export const COMMANDS: readonly CommandSpec[] = [
         line: "holdfast-gateway doctor --url https://gateway.example.com",
       },
     ],
+  },
+  {
+    name: "explain",
+    group: WORK_WITH_IT,
+    summary: "say what an error code means, and how to fix it",
+    description:
+      "Prints what a code means and how to fix it; without one, all codes. Errors carry theirs in logs, in answers of the\nHTTP API, in runs, and as `code` of what the SDK throws.",
+    args: [{ name: "[code]", doc: "such as OPTION_MISSING" }],
+    rows: JSON_OPTION,
+    examples: [{ doc: "One that a log has", line: "holdfast-gateway explain MAIN_BLOCKED" }],
   },
   {
     name: "send",
@@ -157,6 +170,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     examples: [
       { doc: "What failed", line: "holdfast-gateway runs --status failed" },
       { doc: "The last five of a function", line: "holdfast-gateway runs --function shop-order --limit 5" },
+      { doc: "Of a night", line: "holdfast-gateway runs --after 2027-01-30T18:00:00Z --before 2027-01-31T09:00:00Z" },
       { doc: "Their ids, for a script", line: "holdfast-gateway runs --json | jq -r '.runs[].id'" },
     ],
   },
@@ -196,6 +210,9 @@ export const COMMANDS: readonly CommandSpec[] = [
   },
   ...REPAIR_COMMANDS,
   ...OPERATE_COMMANDS,
+  ...FAULT_COMMANDS,
+  TORTURE_COMMAND,
+  ...GRAPH_COMMANDS,
   ...REPLAY_COMMANDS,
   ...RETENTION_COMMANDS,
   {

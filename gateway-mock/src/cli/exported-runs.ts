@@ -80,7 +80,7 @@ export async function exportRuns(context: CommandContext): Promise<ExitCode> {
   };
   if (args.length > 0) await write(args, false);
   else {
-    for await (const runs of listedRuns(client, { status, function: fn, limit })) {
+    for await (const runs of listedRuns(client, { status: status?.join(","), function: fn, limit })) {
       await write(
         runs.map(({ id }) => id),
         true,

@@ -33,6 +33,7 @@ const TELLING: ReadonlySet<string> = new Set([
   "PASS_FAILED",
   "LEASE_LOST",
   "STALLED",
+  "COMMITS_LOST",
   "RUN_COMPLETED",
   "RUN_FAILED",
   "RUN_CANCELLED",
@@ -75,6 +76,8 @@ export function factText(fact: ShownFact, atMs: number): FactText {
       return { text: "its worker was lost; another one takes over", tone: "warning" };
     case "STALLED":
       return { text: "its worker's main thread is blocked", tone: "warning" };
+    case "COMMITS_LOST":
+      return { text: "the database had forgotten writes of it", tone: "warning" };
     case "RUN_COMPLETED":
       return { text: "completed", tone: "good" };
     case "RUN_FAILED":

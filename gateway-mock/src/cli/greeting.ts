@@ -5,7 +5,10 @@ import type { Gateway } from "../server.ts";
 import { VERSION } from "../version.ts";
 
 export interface GreetingFacts {
-  readonly gateway: Pick<Gateway, "url" | "port" | "connectUrl" | "connectPort">;
+  readonly gateway: Pick<Gateway, "url" | "port" | "connectUrl" | "connectPort"> & {
+    /** A new one-time address; null without a dashboard. */
+    readonly dashboardLink: () => string | null;
+  };
   readonly options: GatewayOptions;
   /** How this program is called; see `invokedAs`. */
   readonly program: string;
@@ -28,7 +31,7 @@ export function greeting(facts: GreetingFacts): string {
   return `
   Holdfast gateway ${VERSION}, for development
 
-  HTTP       ${gateway.url}
+${dashboardLine(facts)}  HTTP       ${gateway.url}
   WebSocket  ${gateway.connectUrl}
   Store      ${STORE_TEXTS[options.store ?? "postgres"](options)}
 
@@ -55,6 +58,16 @@ export function commandsOf({ gateway, options, program, keysFlag }: GreetingFact
     send: eventKeys.length === 0 ? `curl ${url}/e/dev -d ${data}` : `${program} send demo/hello${flags}`,
     list: `${program} runs${flags}`,
   };
+}
+
+/** With keys an address that signs in once: a terminal is where the keys' owner reads. */
+function dashboardLine({ gateway, options }: GreetingFacts): string {
+  const link = gateway.dashboardLink();
+  if (link === null) return "";
+  const { signingKeys } = readGatewayKeys(options);
+  if (signingKeys.length === 0) return `  Dashboard  ${callableUrl(gateway)}\n`;
+  const { hash } = new URL(link);
+  return `  Dashboard  ${callableUrl(gateway)}/${hash}  (signs in once, within 15 minutes)\n`;
 }
 
 function keysLine(options: GatewayOptions): string {

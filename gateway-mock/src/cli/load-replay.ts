@@ -61,8 +61,7 @@ export async function loadReplay(app: string | undefined): Promise<AppReplay> {
       return await testing.Replay.open(() => import(url.href));
     } catch (cause) {
       if (isCoded(cause)) throw new HoldfastError("REPLAY_APP_INVALID", messageOf(cause), { cause });
-      const hint = /\.[cm]?tsx?$/.test(app) ? " For TypeScript give Node a loader: NODE_OPTIONS='--import tsx'." : "";
-      throw new HoldfastError("REPLAY_APP_INVALID", `${app} cannot be loaded: ${messageOf(cause)}${hint}`, { cause });
+      throw new HoldfastError("REPLAY_APP_INVALID", `${app} cannot be loaded: ${whyNotLoaded(app, cause)}`, { cause });
     }
   });
   return {
@@ -72,6 +71,16 @@ export async function loadReplay(app: string | undefined): Promise<AppReplay> {
       return withoutNetwork(() => replay.run(exported));
     },
   };
+}
+
+function whyNotLoaded(app: string, cause: unknown): string {
+  const said = messageOf(cause);
+  if (!/\.[cm]?tsx?$/.test(app)) return said;
+  const loader = "give it a loader, NODE_OPTIONS='--import tsx'";
+  if (said.includes("Unknown file extension")) {
+    return `Node ${process.versions.node} does not read TypeScript by itself: ${loader}, or use Node 22.18 or newer.`;
+  }
+  return `${said.replace(/\.?$/, ".")} If it needs more than stripping types, ${loader}.`;
 }
 
 const isCoded = (error: unknown): boolean =>

@@ -1,6 +1,7 @@
 /** The commands that change what a gateway hands out: pauses of functions, drains of workers. */
 import { CLIENT_OPTIONS, PAUSE_OPTIONS, ROLLOUT_OPTIONS } from "./client-options.ts";
 import { type CommandSpec, WORK_WITH_IT } from "./command-spec.ts";
+import { RESUME_OPTIONS } from "./repair-options.ts";
 
 export const OPERATE_COMMANDS: readonly CommandSpec[] = [
   {
@@ -18,12 +19,18 @@ export const OPERATE_COMMANDS: readonly CommandSpec[] = [
     group: WORK_WITH_IT,
     summary: "resume paused functions, and runs that failed",
     description:
-      "Resumes functions that are paused, and runs that failed or were cancelled: their finished steps stay, what failed is\ntried again.",
-    args: [{ name: "<id...>", doc: "functions, such as shop-order, or ids of runs" }],
-    rows: CLIENT_OPTIONS,
+      "Resumes functions that are paused, and runs that failed or were cancelled: their finished steps stay, what failed is\ntried again. With a filter a job at the gateway resumes all runs that fit (those that failed, unless --status says\notherwise).",
+    args: [
+      { name: "[id...]", doc: "functions, such as shop-order, or ids of runs; without any, a filter says which runs" },
+    ],
+    rows: RESUME_OPTIONS,
     examples: [
       { doc: "A function", line: "holdfast-gateway resume shop-order" },
       { doc: "A run, after its bug is fixed", line: "holdfast-gateway resume 01JZ6Q4WJ2M6W9S0V7K3N8T5YB" },
+      {
+        doc: "All runs of a function that failed since midnight",
+        line: "holdfast-gateway resume --function shop-order --after 2027-01-31T00:00:00Z --yes",
+      },
     ],
   },
   {
@@ -41,6 +48,21 @@ export const OPERATE_COMMANDS: readonly CommandSpec[] = [
       { doc: "A tenth", line: "holdfast-gateway rollout shop 2.0 --percent 10" },
       { doc: "Back to the version before, whatever is deployed", line: "holdfast-gateway rollout shop 1.0" },
       { doc: "The newest version begins all new runs", line: "holdfast-gateway rollout shop" },
+    ],
+  },
+  {
+    name: "functions",
+    group: WORK_WITH_IT,
+    summary: "list the functions of all apps, and which are paused",
+    description: "Lists the functions of all apps that have connected: their triggers, queues, versions, and pauses.",
+    args: [],
+    rows: CLIENT_OPTIONS,
+    examples: [
+      { doc: "All", line: "holdfast-gateway functions" },
+      {
+        doc: "Those that are paused",
+        line: "holdfast-gateway functions --json | jq -r '.functions[] | select(.paused).id'",
+      },
     ],
   },
   {

@@ -1,10 +1,13 @@
 /** `pause` and `resume`: functions that are held up, and runs that failed and are to go on. */
 import { isUlid } from "@holdfast/core";
-import { CLIENT_OPTIONS, PAUSE_OPTIONS } from "./client-options.ts";
+import { runBulk } from "./bulk.ts";
+import { PAUSE_OPTIONS } from "./client-options.ts";
 import { type CommandContext, clientOf, readOptions } from "./context.ts";
 import { EXIT, type ExitCode } from "./exit-codes.ts";
 import type { GatewayClient } from "./gateway-client.ts";
 import { printJson } from "./output.ts";
+import { filterOf } from "./repair.ts";
+import { RESUME_OPTIONS } from "./repair-options.ts";
 
 interface PausedFunction {
   readonly functionId: string;
@@ -34,19 +37,23 @@ type Resumed =
 
 /** Ids of runs are ULIDs, and no function is called so. */
 export async function resume(context: CommandContext): Promise<ExitCode> {
-  const { json } = readOptions(CLIENT_OPTIONS, context);
+  const options = readOptions(RESUME_OPTIONS, context);
+  const { json, appVersion } = options;
+  const version = appVersion === undefined ? {} : { appVersion };
+  const filter = filterOf(context, options);
+  if (filter) return runBulk(context, options, { action: "resume", filter, ...version });
   const { output, args } = context;
   const client = clientOf(context);
   const results: Resumed[] = [];
-  for (const id of args) results.push(await resumeOne(client, id));
+  for (const id of args) results.push(await resumeOne(client, id, version));
   if (json) printJson(output, { resumed: results });
   else for (const one of results) output.print(`${one.id}  ${resumedText(one)}\n`);
   return EXIT.done;
 }
 
-async function resumeOne(client: GatewayClient, id: string): Promise<Resumed> {
+async function resumeOne(client: GatewayClient, id: string, version: object): Promise<Resumed> {
   if (isUlid(id)) {
-    const { run } = await client.post<{ readonly run: { readonly status: string } }>(`/v1/runs/${id}/resume`);
+    const { run } = await client.post<{ readonly run: { readonly status: string } }>(`/v1/runs/${id}/resume`, version);
     return { kind: "run", id, status: run.status };
   }
   const resumed = await client.post<PausedFunction>(pathOf(id, "resume"));

@@ -1,4 +1,5 @@
 /** The commands that repair runs. */
+import { CLIENT_OPTIONS } from "./client-options.ts";
 import { type CommandSpec, WORK_WITH_IT } from "./command-spec.ts";
 import { BULK_OPTIONS, CANCEL_OPTIONS, DELETE_OPTIONS, RERUN_OPTIONS } from "./repair-options.ts";
 
@@ -41,6 +42,16 @@ export const REPAIR_COMMANDS: readonly CommandSpec[] = [
     ],
   },
   {
+    name: "compensate",
+    group: WORK_WITH_IT,
+    summary: "try again what failed runs could not undo",
+    description:
+      "Makes failed runs run those compensations again that had failed, and the ones that were to follow. The run tells how\nit went; a run that has undone everything stays as it is.",
+    args: [{ name: "<run...>", doc: "ids of runs" }],
+    rows: CLIENT_OPTIONS,
+    examples: [{ doc: "The bank is back", line: `holdfast-gateway compensate ${RUN}` }],
+  },
+  {
     name: "delete",
     group: WORK_WITH_IT,
     summary: "delete runs that have ended",
@@ -55,7 +66,7 @@ export const REPAIR_COMMANDS: readonly CommandSpec[] = [
   {
     name: "bulk",
     group: WORK_WITH_IT,
-    summary: "show jobs that cancel, rerun or delete many runs; stop one",
+    summary: "show jobs that cancel, rerun, resume or delete many runs; stop one",
     description: "Shows how far bulk jobs are, the newest first, or one of them.",
     args: [{ name: "[job]", doc: "the job's id" }],
     rows: BULK_OPTIONS,

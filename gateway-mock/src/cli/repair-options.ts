@@ -11,6 +11,9 @@ export const FILTER_OPTIONS = {
   function: onlyRuns("function", "<id>", "runs of this function, such as shop-order"),
   status: onlyRuns("status", "<status>", "runs with this status; several with commas"),
   event: onlyRuns("event", "<name>", "runs that an event of this name started"),
+  eventId: onlyRuns("event-id", "<id>", "runs that the event with this id started"),
+  key: onlyRuns("key", "<key>", "runs by the id that a sender gave to their event"),
+  error: onlyRuns("error", "<text>", "runs with this text in what they failed with"),
   after: onlyRuns("after", "<time>", "runs created then or later, such as 2027-01-31T09:00:00Z"),
   before: onlyRuns("before", "<time>", "runs created before then"),
   all: isSet("all", "every run of the environment"),
@@ -24,10 +27,12 @@ export const DELETE_OPTIONS = {
   cancel: isSet("cancel", "cancel a run first that has not ended; for ids, not for filters"),
   ...CLIENT_OPTIONS,
 } as const;
+const appVersion = onlyRuns("app-version", "<version>", "newest (default), same, or a version of the app");
+export const RESUME_OPTIONS = { appVersion, ...FILTER_OPTIONS, ...CLIENT_OPTIONS } as const;
 export const RERUN_OPTIONS = {
   from: onlyRuns("from", "<step>", "keep what had ended before this step, and go on from there"),
   result: onlyRuns("result", "<json>", "what that step gives, instead of doing it again; @file reads a file, - stdin"),
-  appVersion: onlyRuns("app-version", "<version>", "newest (default), same, or a version of the app"),
+  appVersion,
   ...FILTER_OPTIONS,
   ...CLIENT_OPTIONS,
 } as const;

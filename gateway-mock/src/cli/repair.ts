@@ -1,7 +1,8 @@
-/** `cancel`, `rerun`, `delete`: of runs that are named, or of all that fit a filter (`bulk.ts`). */
+/** `cancel`, `rerun`, `compensate`, `delete`: of runs that are named, or of all that fit a filter (`bulk.ts`). */
 import type { ResolvedTable } from "../config/option-kinds.ts";
 import { usage } from "../config/settings.ts";
 import { runBulk } from "./bulk.ts";
+import { CLIENT_OPTIONS } from "./client-options.ts";
 import { type CommandContext, clientOf, readOptions } from "./context.ts";
 import { EXIT, type ExitCode } from "./exit-codes.ts";
 import { jsonArgument } from "./json-argument.ts";
@@ -15,12 +16,15 @@ const pathOf = (id: string, verb = ""): string => `/v1/runs/${encodeURIComponent
 type Filter = ResolvedTable<typeof FILTER_OPTIONS>;
 
 /** Null: runs are named. */
-function filterOf({ args }: CommandContext, options: Filter): Record<string, unknown> | null {
-  const { function: functionId, status, event: eventName, after, before, all } = options;
+export function filterOf({ args }: CommandContext, options: Filter): Record<string, unknown> | null {
+  const { function: functionId, status, event: eventName, eventId, key, error, after, before, all } = options;
   const given = {
     ...(functionId === undefined ? {} : { functionId }),
     ...(status === undefined ? {} : { status: status.split(",").map((one) => one.trim().toUpperCase()) }),
     ...(eventName === undefined ? {} : { eventName }),
+    ...(eventId === undefined ? {} : { eventId }),
+    ...(key === undefined ? {} : { key }),
+    ...(error === undefined ? {} : { error }),
     ...(after === undefined ? {} : { after }),
     ...(before === undefined ? {} : { before }),
     ...(all ? { all: true } : {}),
@@ -29,7 +33,9 @@ function filterOf({ args }: CommandContext, options: Filter): Record<string, unk
   if (args.length > 0 && isFiltered) throw usage("Name runs, or give a filter, not both.");
   if (args.length > 0) return null;
   if (isFiltered) return given;
-  throw usage("Name runs by their ids, or say which with --function, --status, --event, --after, --before or --all.");
+  throw usage(
+    "Name runs by their ids, or say which by a filter, such as --function, --status or --after; --all is every run.",
+  );
 }
 
 export async function cancelRuns(context: CommandContext): Promise<ExitCode> {
@@ -76,6 +82,25 @@ export async function rerunRuns(context: CommandContext): Promise<ExitCode> {
   }
   if (options.json) printJson(output, { runs: results });
   else for (const { id, runId } of results) output.print(`${visible(id)}  new run ${visible(runId)}\n`);
+  return EXIT.done;
+}
+
+export async function compensateRuns(context: CommandContext): Promise<ExitCode> {
+  const { json } = readOptions(CLIENT_OPTIONS, context);
+  const { output, args } = context;
+  const client = clientOf(context);
+  const results: { readonly id: string; readonly retried: boolean; readonly status: string }[] = [];
+  for (const id of args) {
+    const path = pathOf(id, "/compensations/retry");
+    const { retried, run } = await client.post<{ retried: boolean; run: ShownRun }>(path);
+    results.push({ id, retried, status: run.status });
+  }
+  if (json) printJson(output, { runs: results });
+  else {
+    for (const { id, retried } of results) {
+      output.print(`${visible(id)}  ${retried ? "undoes what is left" : "has nothing left to undo"}\n`);
+    }
+  }
   return EXIT.done;
 }
 

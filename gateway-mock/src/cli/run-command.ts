@@ -1,10 +1,11 @@
 /** Runs a command; each is loaded when it is asked for. */
 import { unreachable } from "@holdfast/core";
-import type { CommandName } from "./command-spec.ts";
+import { type CommandName, isFaultCommand } from "./command-spec.ts";
 import type { CommandContext } from "./context.ts";
 import type { ExitCode } from "./exit-codes.ts";
 
 export async function runCommand(name: CommandName, context: CommandContext): Promise<ExitCode> {
+  if (isFaultCommand(name)) return (await import("./faults.ts")).runFaultCommand(name, context);
   switch (name) {
     case "dev":
     case "start":
@@ -13,6 +14,8 @@ export async function runCommand(name: CommandName, context: CommandContext): Pr
       return (await import("./migrate.ts")).migrateDatabase(context);
     case "doctor":
       return (await import("./doctor/doctor.ts")).doctor(context);
+    case "explain":
+      return (await import("./explain.ts")).explain(context);
     case "send":
       return (await import("./send.ts")).sendEvent(context);
     case "runs":
@@ -25,6 +28,8 @@ export async function runCommand(name: CommandName, context: CommandContext): Pr
       return (await import("./repair.ts")).cancelRuns(context);
     case "rerun":
       return (await import("./repair.ts")).rerunRuns(context);
+    case "compensate":
+      return (await import("./repair.ts")).compensateRuns(context);
     case "delete":
       return (await import("./repair.ts")).deleteRuns(context);
     case "bulk":
@@ -35,12 +40,30 @@ export async function runCommand(name: CommandName, context: CommandContext): Pr
       return (await import("./pauses.ts")).resume(context);
     case "rollout":
       return (await import("./rollout.ts")).rollOut(context);
+    case "functions":
+      return (await import("./functions.ts")).listFunctions(context);
+    case "graphs":
+      return (await import("./graphs.ts")).listGraphs(context);
+    case "graphs get":
+      return (await import("./graphs.ts")).getGraph(context);
+    case "graphs put":
+      return (await import("./graphs.ts")).putGraph(context);
+    case "graphs publish":
+      return (await import("./graphs.ts")).publishGraph(context);
+    case "graphs unpublish":
+      return (await import("./graphs.ts")).unpublishGraph(context);
+    case "graphs run":
+      return (await import("./graphs.ts")).runGraph(context);
+    case "graphs delete":
+      return (await import("./graphs.ts")).deleteGraph(context);
     case "workers":
       return (await import("./workers.ts")).listWorkers(context);
     case "workers drain":
       return (await import("./workers.ts")).drainWorkers(context);
     case "workers resume":
       return (await import("./workers.ts")).resumeWorkers(context);
+    case "torture":
+      return (await import("./torture.ts")).torture(context);
     case "prune":
       return (await import("./prune.ts")).prune(context);
     case "hold":

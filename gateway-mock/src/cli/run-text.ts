@@ -37,6 +37,7 @@ export interface ShownRunDetail extends ShownRun {
   readonly rerunOf?: string | null;
   readonly forkedFrom?: { readonly runId: string; readonly step: string } | null;
   readonly descendants?: readonly { readonly runId: string; readonly kind: string; readonly step: string | null }[];
+  readonly commitsLost?: readonly { readonly atMs: number; readonly writes: number; readonly restored: number }[];
   readonly hold?: { readonly reason: string; readonly heldMs: number } | null;
   readonly log?: readonly {
     readonly seq: number;
@@ -75,6 +76,7 @@ export function runText(run: ShownRunDetail, columns: number): string {
     ["took", tookText(run)],
     ...(run.waiting ? [["why", run.waiting.message]] : []),
     ...(run.hold ? [["on hold", `since ${timeText(run.hold.heldMs)}: ${run.hold.reason}`]] : []),
+    ...(run.commitsLost ?? []).map((loss) => ["lost", lossText(loss)]),
     ...(run.output === null ? [] : [["result", JSON.stringify(run.output)]]),
   ].filter(([, value]) => value !== "");
   const parts = [
@@ -84,6 +86,16 @@ export function runText(run: ShownRunDetail, columns: number): string {
     run.log === undefined ? "" : `\n${logText(run.log, columns)}`,
   ];
   return parts.join("");
+}
+
+type ShownLoss = NonNullable<ShownRunDetail["commitsLost"]>[number];
+
+function lossText({ atMs, writes, restored }: ShownLoss): string {
+  const gone = writes - restored;
+  const what = `COMMITS_LOST ${timeText(atMs)}: the database had forgotten ${writes} of its writes`;
+  return gone === 0
+    ? `${what}; all of them were restored`
+    : `${what}; ${gone} could not be restored, so steps may run again`;
 }
 
 /** Where it comes from, and what was made of it. */

@@ -16,7 +16,8 @@ export async function listRuns(context: CommandContext): Promise<ExitCode> {
   const options = readOptions(RUNS_OPTIONS, context);
   const { output } = context;
   const query = new URLSearchParams({ limit: String(options.limit) });
-  for (const name of ["status", "function", "event", "cursor"] as const) {
+  if (options.status !== undefined) query.set("status", options.status.join(","));
+  for (const name of ["function", "event", "eventName", "after", "before", "cursor"] as const) {
     const value = options[name];
     if (value !== undefined) query.set(name, value);
   }
@@ -38,13 +39,13 @@ export async function listRuns(context: CommandContext): Promise<ExitCode> {
 }
 
 export async function showRun(context: CommandContext): Promise<ExitCode> {
-  const { json, wait, log, timeoutMs } = readOptions(RUN_OPTIONS, context);
+  const { json, wait, log, links, timeoutMs } = readOptions(RUN_OPTIONS, context);
   const { output, args } = context;
   const client = clientOf(context);
   const [id = ""] = args;
   const runs = wait
-    ? await awaitRuns(client, [id], { output, timeoutMs, log, speaks: true })
-    : [await getRun(client, id, log)];
+    ? await awaitRuns(client, [id], { output, timeoutMs, log, links, speaks: true })
+    : [await getRun(client, id, { log })];
   for (const run of runs) {
     if (json) printJson(output, run);
     else output.print(runText(run, output.isTerminal ? output.columns : 0));

@@ -1,8 +1,7 @@
 /** `send`: sends an event and says what it started. An event that starts nothing is told so, with names that are close. */
-import { HoldfastError, sleep, systemClock, systemTimers } from "@holdfast/core";
+import { HoldfastError, nearestName, sleep, systemClock, systemTimers } from "@holdfast/core";
 import { eventMatches } from "@holdfast/engine";
 import { isRecord } from "@holdfast/protocol";
-import { nearestName } from "../config/nearest-name.ts";
 import { usage } from "../config/settings.ts";
 import { awaitRuns, exitCodeOfRuns } from "./await-runs.ts";
 import { SEND_OPTIONS } from "./client-options.ts";
@@ -20,7 +19,9 @@ const POLL_MS = 50;
 const START_MS = 2_000;
 
 /** What an event started; `unknown`: its key does not open that. */
-type Started = { readonly type: "runs"; readonly runIds: readonly string[] } | { readonly type: "unknown" };
+type Started =
+  | { readonly type: "runs"; readonly runIds: readonly string[]; readonly collected: readonly string[] }
+  | { readonly type: "unknown" };
 
 export async function sendEvent(context: CommandContext): Promise<ExitCode> {
   const options = readOptions(SEND_OPTIONS, context);
@@ -40,7 +41,9 @@ export async function sendEvent(context: CommandContext): Promise<ExitCode> {
     () => client.sendEvents([event]),
   );
   const isLater = atMs !== undefined && atMs > systemClock.nowMs();
-  const started = isLater ? { type: "runs" as const, runIds: [] } : await startedBy(client, name, eventId);
+  const started = isLater
+    ? { type: "runs" as const, runIds: [], collected: [] }
+    : await startedBy(client, name, eventId);
   const runIds = started.type === "runs" ? started.runIds : [];
   // Said before the wait: what ends that early loses nothing.
   if (!options.json) output.print(`event  ${visible(eventId)}\n`);
@@ -63,22 +66,32 @@ function shownRuns(runIds: readonly string[], runs: readonly ShownRunDetail[], c
 async function startedBy(client: GatewayClient, name: string, eventId: string): Promise<Started> {
   const endMs = systemClock.monotonicMs() + START_MS;
   for (;;) {
-    const runIds = await runIdsOf(client, eventId);
-    if (runIds === null) return { type: "unknown" };
-    if (runIds.length > 0 || systemClock.monotonicMs() >= endMs) return { type: "runs", runIds };
+    const started = await startedNow(client, eventId);
+    if (started.type === "unknown") return started;
+    const isKnown = started.runIds.length > 0 || started.collected.length > 0;
+    if (isKnown || systemClock.monotonicMs() >= endMs) return started;
     // No run can come of it.
-    if (!(await listenersOf(client)).some((pattern) => eventMatches(pattern, name))) return { type: "runs", runIds };
+    if (!(await listenersOf(client)).some((pattern) => eventMatches(pattern, name))) return started;
     await sleep(systemTimers, POLL_MS);
   }
 }
 
-/** Null: the event is not ours to read. */
-async function runIdsOf(client: GatewayClient, eventId: string): Promise<readonly string[] | null> {
+interface ShownEvent {
+  readonly runIds?: unknown;
+  readonly collected?: unknown;
+}
+
+/** Unknown: the event is not ours to read. */
+async function startedNow(client: GatewayClient, eventId: string): Promise<Started> {
   try {
-    const { runIds } = await client.get<{ runIds?: unknown }>(`/v1/events/${encodeURIComponent(eventId)}`);
-    return Array.isArray(runIds) ? runIds.map(String) : [];
+    const { runIds, collected } = await client.get<ShownEvent>(`/v1/events/${encodeURIComponent(eventId)}`);
+    return {
+      type: "runs",
+      runIds: Array.isArray(runIds) ? runIds.map(String) : [],
+      collected: Array.isArray(collected) ? collected.filter(isRecord).map(({ message }) => String(message)) : [],
+    };
   } catch (error) {
-    if (HoldfastError.is(error) && error.code === "UNAUTHORIZED") return null;
+    if (HoldfastError.is(error) && error.code === "UNAUTHORIZED") return { type: "unknown" };
     throw error;
   }
 }
@@ -90,6 +103,7 @@ async function hintFor(
 ): Promise<string> {
   if (isLater) return "Its runs start at that time.\n";
   if (started.type === "unknown") return "Which runs it starts is shown with the signing key (HOLDFAST_SIGNING_KEY).\n";
+  if (started.collected.length > 0) return started.collected.map((one) => `${visible(one)}\n`).join("");
   if (started.runIds.length > 0) return "";
   const names = await listenersOf(client);
   if (names.length === 0) return "It started nothing: no function is registered. Is an app connected?\n";
@@ -98,10 +112,9 @@ async function hintFor(
   }
   const near = nearestName(name, names);
   const known =
-    near === undefined
-      ? `They listen to: ${visible(names.slice(0, 10).join(", "))}`
-      : `Did you mean "${visible(near)}"?`;
-  return `It started nothing: no function listens to "${visible(name)}". ${known}\n`;
+    near === undefined ? `Triggers are: ${visible(names.slice(0, 10).join(", "))}` : `Did you mean "${visible(near)}"?`;
+  const none = `It started nothing: no function is triggered by "${visible(name)}"`;
+  return `${none}; runs that wait for it have it. ${known}\n`;
 }
 
 /** The names of events that functions are triggered by. */

@@ -1,26 +1,34 @@
 /** `dev` and `start`: read the configuration, start a gateway, end it on a signal. */
 import { realpathSync } from "node:fs";
 import { HoldfastError, type Log, sleep, systemTimers } from "@holdfast/core";
+import { EXTENDED_INTERVALS, PLAIN_INTERVALS } from "@holdfast/protocol";
 import { COMMAND_OPTIONS } from "../config/command-options.ts";
 import { resolveConfig } from "../config/config.ts";
 import { readGatewayFile } from "../config/config-file.ts";
 import type { GatewayOptions } from "../config/gateway-options.ts";
-import { gatewayOptions, gatewayRows, MODE_DEFAULTS, type Mode } from "../config/modes.ts";
+import { gatewayOptions, gatewayRows, MODE_DEFAULTS, type Mode, plannedOptions } from "../config/modes.ts";
 import { settingText, shownSettings } from "../config/print-config.ts";
 import { readSettings, type Setting, valuesOf } from "../config/settings.ts";
-import { type Gateway, startGateway } from "../server.ts";
+import { unknownVariables } from "../config/unknown-variables.ts";
+import { type Overview, readOverview, type StartedParts } from "../gateway-overview.ts";
+import { type Gateway, REAL_PORTS, startGatewayOn } from "../server.ts";
 import { VERSION } from "../version.ts";
+import { COMMANDS } from "./commands.ts";
 import type { CommandContext } from "./context.ts";
 import { EXIT, type ExitCode } from "./exit-codes.ts";
 import { greeting } from "./greeting.ts";
 import { invokedAs } from "./invoked-as.ts";
 import { linesInTurns } from "./lines-in-turns.ts";
+import { startLiveView } from "./live/live-view.ts";
+import { StatusArea } from "./live/status-area.ts";
+import { wantsLive } from "./live/wants-live.ts";
 import { createLog } from "./logger.ts";
 import { type Output, outliveReaders, printJson } from "./output.ts";
 import { stopRequests } from "./stop-requests.ts";
 import { tableText } from "./table.ts";
 
 const START_PATIENCE_MS = 3_000;
+const VARIABLES = COMMANDS.flatMap(({ rows }) => Object.values(rows).flatMap(({ variables }) => variables));
 
 type ServeOptions = ReturnType<typeof valuesOf<typeof COMMAND_OPTIONS>>;
 
@@ -40,24 +48,39 @@ interface Configuration {
 export async function serve(mode: Mode, context: CommandContext): Promise<ExitCode> {
   const configuration = readConfiguration(mode, context);
   const { settings, command } = configuration;
+  const strange = unknownVariables(context.env, VARIABLES);
   if (command.printConfig) {
     printConfig(configuration, context.output);
+    if (!command.json) for (const sentence of strange) context.output.note(`${sentence}\n`);
     // What would keep it from starting is said then, too.
     resolveConfig(gatewayOptions(mode, settings));
     return EXIT.done;
   }
   const options = gatewayOptions(mode, settings);
   outliveReaders();
-  const lines = linesInTurns(process.stderr, (end) => setImmediate(end));
-  process.on("exit", lines.flush);
-  const log = createLog(lines, command.logLevel, formatOf(mode, command), process.stderr.isTTY === true);
+  const area = new StatusArea(process.stderr);
+  const lines = linesInTurns(area, (end) => setImmediate(end));
+  process.on("exit", () => {
+    lines.flush();
+    area.end();
+  });
+  const { NO_COLOR, TERM } = context.env;
+  const colours = process.stderr.isTTY === true && !NO_COLOR && TERM !== "dumb";
+  const log = createLog(lines, command.logLevel, formatOf(mode, command), colours);
+  for (const sentence of strange) log("warn", sentence);
   const stopping = stopRequests(log);
-  const starting = startGateway({ ...MODE_DEFAULTS[mode], ...options, log });
+  let look: (() => Promise<Overview>) | undefined;
+  const onStarted = (parts: StartedParts): void => {
+    look = () => readOverview(parts);
+  };
+  const starting = startGatewayOn({ ...REAL_PORTS, onStarted }, { ...MODE_DEFAULTS[mode], ...options, log });
   // What has been started of a local Postgres ends with this process.
   const gateway = await Promise.race([starting, stopping.asked.then(() => startedSoon(starting))]);
   if (gateway === null) return EXIT.done;
   announce(gateway, { configuration, options, context, log });
+  const endView = look && showsLive(configuration, context) ? startLiveView(area, process.stderr, look) : () => {};
   const failure = await Promise.race([stopping.asked, gateway.failed]);
+  endView();
   if (HoldfastError.is(failure)) {
     await gateway.close();
     throw failure;
@@ -104,15 +127,24 @@ function printConfig(configuration: Configuration, output: Output): void {
 function computedValues({ mode, settings, command }: Configuration): Readonly<Record<string, unknown>> {
   const log = { logFormat: formatOf(mode, command) };
   try {
-    const config = resolveConfig({ ...MODE_DEFAULTS[mode], ...gatewayOptions(mode, settings) });
+    const config = resolveConfig({ ...MODE_DEFAULTS[mode], ...plannedOptions(mode, settings) });
     const { connectPort, requestAckMs, allowPrivateFetch, extensions } = config;
     const { retentionCompletedMs, retentionFailedMs, logRuns } = config;
     const retention = { retentionCompletedMs, retentionFailedMs };
-    return { ...log, logRuns, connectPort, requestAckMs, allowPrivateFetch, extensions, ...retention };
+    // Of workers that offer extensions.
+    const { leaseMs, heartbeatMs } = extensions.length > 0 ? EXTENDED_INTERVALS : PLAIN_INTERVALS;
+    const sent = { leaseMs, heartbeatMs };
+    return { ...log, logRuns, connectPort, requestAckMs, allowPrivateFetch, extensions, ...retention, ...sent };
   } catch (error) {
     if (HoldfastError.is(error)) return log;
     throw error;
   }
+}
+
+function showsLive({ mode, command }: Configuration, { env }: CommandContext): boolean {
+  const { isTTY = false, rows = 0 } = process.stderr;
+  const format = formatOf(mode, command);
+  return mode === "dev" && !command.json && wantsLive({ live: command.live, format, isTerminal: isTTY, rows, env });
 }
 
 function formatOf(mode: Mode, { logFormat }: ServeOptions): "pretty" | "json" {

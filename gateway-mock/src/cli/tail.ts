@@ -1,10 +1,12 @@
 /** `tail`: what happens to runs, as it happens. */
 import { isRecord } from "@holdfast/protocol";
+import type { ResolvedTable } from "../config/option-kinds.ts";
 import { TAIL_OPTIONS } from "./client-options.ts";
 import { type CommandContext, clientOf, readOptions } from "./context.ts";
 import { EXIT, type ExitCode } from "./exit-codes.ts";
 import { rowLines, type ShownRow } from "./fact-line.ts";
 import { type LiveMessage, liveMessages } from "./live-messages.ts";
+import { visible } from "./table.ts";
 
 /** @throws HoldfastError what the gateway says against it */
 export async function tailRuns(context: CommandContext): Promise<ExitCode> {
@@ -24,6 +26,7 @@ export async function tailRuns(context: CommandContext): Promise<ExitCode> {
   try {
     for await (const { event, data } of messages) {
       if (event === "end") return data.status === "COMPLETED" ? EXIT.done : EXIT.otherwise;
+      if (event === "continued" && !options.json) output.note(`It goes on as ${visible(String(data.continuedAs))}.\n`);
       if (event === "reset") output.note("What happened meanwhile is lost to this view: it begins anew.\n");
       const row = event === "facts" ? rowOf({ event, data }) : null;
       if (row) output.print(options.json ? jsonLines(row) : rowLines(row, shown));
@@ -37,9 +40,10 @@ export async function tailRuns(context: CommandContext): Promise<ExitCode> {
 
 function pathOf(
   runId: string | undefined,
-  { function: functionId, status }: { readonly function?: string | undefined; readonly status?: string | undefined },
+  { function: functionId, status, links }: Pick<ResolvedTable<typeof TAIL_OPTIONS>, "function" | "status" | "links">,
 ): string {
-  if (runId !== undefined) return `/v1/runs/${encodeURIComponent(runId)}/stream?from=start`;
+  const which = links ? "" : "&links=one";
+  if (runId !== undefined) return `/v1/runs/${encodeURIComponent(runId)}/stream?from=start${which}`;
   const query = new URLSearchParams({ limit: "0" });
   if (functionId !== undefined) query.set("function", functionId);
   if (status !== undefined) query.set("status", status);

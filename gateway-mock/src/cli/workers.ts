@@ -3,9 +3,10 @@ import { CLIENT_OPTIONS } from "./client-options.ts";
 import { type CommandContext, clientOf, readOptions } from "./context.ts";
 import { EXIT, type ExitCode } from "./exit-codes.ts";
 import { printJson } from "./output.ts";
+import { durationText } from "./run-text.ts";
 import { tableText } from "./table.ts";
 
-interface ShownWorker {
+export interface ShownWorker {
   readonly connectionId: string;
   readonly gatewayId: string;
   readonly instanceId: string;
@@ -14,6 +15,21 @@ interface ShownWorker {
   readonly queues: readonly string[];
   readonly inFlight: number | null;
   readonly connectedAt: string;
+  /** Null: another gateway has it. */
+  readonly condition: ShownCondition | null;
+}
+
+interface ShownCondition {
+  readonly heartbeatMs: number;
+  /** For how long nothing was heard of it. */
+  readonly silentMs: number;
+  readonly state: ShownState | null;
+}
+
+/** What it says of itself; null: nothing. */
+interface ShownState {
+  readonly mainLagMs: number;
+  readonly isolation: { readonly threads: number; readonly busy: number; readonly queued: number } | null;
 }
 
 export async function listWorkers(context: CommandContext): Promise<ExitCode> {
@@ -26,17 +42,38 @@ export async function listWorkers(context: CommandContext): Promise<ExitCode> {
   return EXIT.done;
 }
 
-function workersText(workers: readonly ShownWorker[], columns: number): string {
+export function workersText(workers: readonly ShownWorker[], columns: number): string {
   const rows = workers.map((one) => [
     one.instanceId,
     one.status.toLowerCase(),
     // What it has is known to the gateway that it is connected to.
     one.inFlight === null ? "-" : String(one.inFlight),
+    mainText(one.condition),
+    poolText(one.condition?.state?.isolation ?? null),
     one.queues.join(" "),
     one.connectedAt,
     one.apps.join(" "),
   ]);
-  return tableText(["WORKER", "STATUS", "HAS", "QUEUES", "CONNECTED", "APPS"], rows, columns);
+  return tableText(["WORKER", "STATUS", "HAS", "MAIN", "POOL", "QUEUES", "CONNECTED", "APPS"], rows, columns);
+}
+
+/** So many heartbeats may be late before what the worker said last is old. */
+const LATE_HEARTBEATS = 1.5;
+
+/** Whether its main thread is responsive; of a worker that is silent that is not known. */
+function mainText(condition: ShownCondition | null): string {
+  if (condition === null) return "-";
+  const { heartbeatMs, silentMs, state } = condition;
+  if (silentMs > LATE_HEARTBEATS * heartbeatMs) return `silent ${durationText(silentMs)}`;
+  if (state === null) return "-";
+  return state.mainLagMs === 0 ? "ok" : `blocked ${durationText(state.mainLagMs)}`;
+}
+
+/** How many threads for isolated code have a turn, and how many turns wait for one. */
+function poolText(isolation: ShownState["isolation"]): string {
+  if (isolation === null || isolation.threads + isolation.queued === 0) return "-";
+  const { threads, busy, queued } = isolation;
+  return `${busy}/${threads}${queued === 0 ? "" : ` +${queued}`}`;
 }
 
 export const drainWorkers = (context: CommandContext): Promise<ExitCode> => change(context, "drain");

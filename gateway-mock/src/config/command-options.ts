@@ -33,6 +33,13 @@ export const COMMAND_OPTIONS = {
     variables: ["HOLDFAST_GATEWAY_LOG_FORMAT"],
     doc: "`pretty` or `json`; default: `json`, with `dev` on a terminal `pretty`",
   },
+  live: {
+    kind: SWITCH,
+    flag: { name: "no-live", sets: false },
+    variables: ["HOLDFAST_GATEWAY_LIVE"],
+    default: true,
+    doc: "`dev` on a terminal shows below its lines who is connected and what runs wait for; never with NO_COLOR or CI",
+  },
   json: {
     kind: SWITCH,
     flag: { name: "json", sets: true },

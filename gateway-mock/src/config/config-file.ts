@@ -1,9 +1,8 @@
 /** Reads the configuration file: a JSON object of options by their names (docs/decisions/0077). */
 import { readFileSync } from "node:fs";
-import { HoldfastError, messageOf } from "@holdfast/core";
+import { HoldfastError, messageOf, nearestName } from "@holdfast/core";
 import { isRecord } from "@holdfast/protocol";
 import { gatewayRows } from "./modes.ts";
-import { nearestName } from "./nearest-name.ts";
 import type { ConfigFile } from "./settings.ts";
 
 /** Where editors find what may be in it; ignored. */

@@ -90,7 +90,7 @@ export function resolveConfig(options: GatewayOptions): GatewayConfig {
 
 /** Options that only one store has. */
 const OWN_OPTIONS: Readonly<Record<StoreName, readonly (keyof GatewayOptions)[]>> = {
-  postgres: ["databaseUrl", "dataDir", "keepData", "maxConnections"],
+  postgres: ["databaseUrl", "dataDir", "keepData", "maxConnections", "resendMemoryBytes"],
   memory: [],
 };
 

@@ -9,6 +9,11 @@ export const STORES = ["postgres", "memory"] as const;
 /** Where a gateway keeps what has to last. */
 export type StoreName = (typeof STORES)[number];
 
+/** What `--dashboard` takes. */
+export const DASHBOARD_MODES = ["on", "read-only", "off"] as const;
+/** Whether the gateway serves the dashboard, and whether that may change anything. */
+export type DashboardMode = (typeof DASHBOARD_MODES)[number];
+
 export const RUN_LOG_LEVELS = ["info", "debug", "off"] as const;
 /** At which level what goes as it should is logged. */
 export type RunLogLevel = (typeof RUN_LOG_LEVELS)[number];
@@ -91,6 +96,11 @@ export interface GatewayOptions {
   readonly allowPrivateFetch?: boolean;
   /** Connections to Postgres, 3 to 100. Default 10. */
   readonly maxConnections?: number;
+  /**
+   * How many bytes of acknowledged writes are kept for 30 s, to be sent again to a database that has forgotten them, as
+   * after a failover (docs/failover.md). 0 = none. Default 64 MiB.
+   */
+  readonly resendMemoryBytes?: number;
   /** Workers that may be connected at once. Each takes a file descriptor (`ulimit -n`). Default 10,000. */
   readonly maxWorkers?: number;
   /**
@@ -99,9 +109,27 @@ export interface GatewayOptions {
    */
   readonly logRuns?: RunLogLevel;
   /**
+   * The page at `/` for people: `read-only` shows and changes nothing, `off` serves none. With keys, it asks for the
+   * signing key. Default `on`.
+   */
+  readonly dashboard?: DashboardMode;
+  /**
    * Time can be advanced with `skipTime` or `POST /v1/testing/skip-time`, so that sleeps of hours take milliseconds.
    * For tests, on a database of their own: skipped time stays skipped in that database. Default false.
    */
   readonly virtualTime?: boolean;
+  /**
+   * Faults may be asked for with `POST /v1/faults`: frames that are lost, connections that break, a database that
+   * refuses (docs/faults-on-request.md). Only while the gateway listens on a loopback address. Default false, with `dev`
+   * true.
+   */
+  readonly faults?: boolean;
+  /**
+   * Where traces of runs are sent, over OTLP/HTTP: a base URL such as `http://localhost:4318`. Needs
+   * `@opentelemetry/api`, `sdk-trace`, `resources` and `exporter-trace-otlp-http`. Default: nowhere.
+   */
+  readonly otlpEndpoint?: string;
+  /** How much of the traces that begin at this gateway is recorded, 0 to 1. Default 1. */
+  readonly traceRatio?: number;
   readonly log?: Log;
 }

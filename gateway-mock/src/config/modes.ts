@@ -18,12 +18,13 @@ export const DEVELOPMENT_ONLY: Readonly<Partial<Record<keyof GatewayOptions, unk
   keepData: true,
   plain: false,
   virtualTime: false,
+  faults: false,
 };
 
 const WEEK_MS = 7 * 86_400_000;
 /** Defaults that a mode has instead of those of the table. A developer looks at what has just happened. */
 export const MODE_DEFAULTS: Readonly<Record<Mode, GatewayOptions>> = {
-  dev: { retentionCompletedMs: WEEK_MS, retentionFailedMs: WEEK_MS, logRuns: "info" },
+  dev: { retentionCompletedMs: WEEK_MS, retentionFailedMs: WEEK_MS, logRuns: "info", faults: true },
   start: {},
 };
 
@@ -46,10 +47,24 @@ export function flagRows(mode: Mode): Rows {
 export function gatewayOptions(mode: Mode, settings: readonly Setting[]): GatewayOptions {
   const options: GatewayOptions = givenValues(settings);
   checkTogether(options);
-  if (mode === "dev") return options;
-  const problems = productionProblems(options, settings);
+  const problems = mode === "dev" ? [] : productionProblems(options, settings);
   if (problems.length > 0) throw incomplete(problems);
-  const { store: _, dataDir: _dir, keepData: _keep, plain: _plain, virtualTime: _time, ...production } = options;
+  return plannedOptions(mode, settings);
+}
+
+/** The same where something may still be missing. */
+export function plannedOptions(mode: Mode, settings: readonly Setting[]): GatewayOptions {
+  const options: GatewayOptions = givenValues(settings);
+  if (mode === "dev") return options;
+  const {
+    store: _,
+    dataDir: _dir,
+    keepData: _keep,
+    plain: _plain,
+    virtualTime: _time,
+    faults: _faults,
+    ...production
+  } = options;
   // A proxy on this machine may make a gateway on loopback reachable from others.
   return { allowPrivateFetch: false, ...production };
 }

@@ -148,7 +148,7 @@ export function oneOf<Name extends string>(names: readonly Name[]): OptionKind<N
 export function listOf<Name extends string>(names: readonly Name[]): OptionKind<readonly Name[]> {
   const one = oneOf(names);
   return {
-    fromText: (text) => (text === "none" || text === "off" ? [] : splitList(text)),
+    fromText: (text) => (text === "none" || text === "off" ? [] : splitList(text.toLowerCase())),
     check: (value, source) => {
       if (!Array.isArray(value)) throw invalidOption(source, "must be an array.");
       return value.map((name: unknown) => one.check(name, source));
@@ -163,6 +163,23 @@ export function textsAs(read: (value: unknown) => string[]): OptionKind<readonly
 
 const splitList = (text: string): string[] =>
   text.split(",").flatMap((part) => (part.trim() === "" ? [] : [part.trim()]));
+
+export const HTTP_URL: OptionKind<string> = {
+  fromText: asIs,
+  check: (value, source) => {
+    if (typeof value === "string" && /^https?:\/\/./.test(value) && URL.canParse(value)) return value;
+    throw invalidOption(source, "must look like http://localhost:4318.");
+  },
+};
+
+/** A share, from 0 to 1. */
+export const RATIO: OptionKind<number> = {
+  fromText: (text) => (/^\d(\.\d{1,9})?$/.test(text) ? Number(text) : text),
+  check: (value, source) => {
+    if (typeof value === "number" && value >= 0 && value <= 1) return value;
+    throw invalidOption(source, `must be a number from 0 to 1, not ${describeValue(value)}.`);
+  },
+};
 
 export const DATABASE_URL: OptionKind<string> = {
   fromText: asIs,

@@ -2,12 +2,13 @@
 import { VERSION_POLICIES } from "@holdfast/engine";
 import { EXTENSIONS, TIMEOUTS } from "@holdfast/protocol";
 import { readAllowedHosts, readAllowedOrigins } from "../http/callers.ts";
-import { type GatewayOptions, RUN_LOG_LEVELS, STORES } from "./gateway-options.ts";
+import { DASHBOARD_MODES, type GatewayOptions, RUN_LOG_LEVELS, STORES } from "./gateway-options.ts";
 import type { GatewayKey } from "./keys-config.ts";
 import { readKeysFile } from "./keys-file.ts";
 import {
   DATABASE_URL,
   duration,
+  HTTP_URL,
   integer,
   LOG,
   listOf,
@@ -15,6 +16,7 @@ import {
   oneOf,
   PERIOD,
   PORT,
+  RATIO,
   SWITCH,
   TEXT,
   textsAs,
@@ -91,6 +93,13 @@ export const GATEWAY_OPTIONS = {
     variables: ["HOLDFAST_GATEWAY_MAX_CONNECTIONS"],
     default: 10,
     doc: "how many connections to Postgres are opened at most",
+  },
+  resendMemoryBytes: {
+    kind: integer(0, 4 * 1024 * 1024 * 1024),
+    flag: { name: "resend-memory", takes: "<bytes>" },
+    variables: ["HOLDFAST_GATEWAY_RESEND_MEMORY"],
+    default: 64 * 1024 * 1024,
+    doc: "how much of what Postgres acknowledged is kept for 30 s, to be sent again after a failover that has lost it; 0 = nothing",
   },
   maxWorkers: {
     kind: integer(1, 1_000_000),
@@ -207,11 +216,38 @@ export const GATEWAY_OPTIONS = {
     default: false,
     doc: "for tests: time can be advanced with POST /v1/testing/skip-time",
   },
+  faults: {
+    kind: SWITCH,
+    flag: { name: "no-faults", sets: false },
+    variables: ["HOLDFAST_GATEWAY_FAULTS"],
+    default: false,
+    doc: "whether faults may be asked for (`fault`, `torture`); default: only with `dev`, on a loopback address; the flag refuses them",
+  },
   logRuns: {
     kind: oneOf(RUN_LOG_LEVELS),
     flag: { name: "log-runs", takes: "<level>" },
     variables: ["HOLDFAST_GATEWAY_LOG_RUNS"],
     doc: "at which level events that come and runs that end are logged, `info` or `debug`; failures are `warn` and `error`; `off` = neither; default: `debug`, with `dev` `info`",
+  },
+  dashboard: {
+    kind: oneOf(DASHBOARD_MODES),
+    flag: { name: "dashboard", takes: "<mode>" },
+    variables: ["HOLDFAST_GATEWAY_DASHBOARD"],
+    default: "on",
+    doc: "the page at `/`: `on`, `read-only` (shows, changes nothing) or `off`; with keys it asks for the signing key",
+  },
+  otlpEndpoint: {
+    kind: HTTP_URL,
+    flag: { name: "otlp-endpoint", takes: "<url>" },
+    variables: ["HOLDFAST_OTLP_ENDPOINT"],
+    doc: "where traces of runs go, over OTLP/HTTP, such as http://localhost:4318; needs the packages of OpenTelemetry; default: nowhere",
+  },
+  traceRatio: {
+    kind: RATIO,
+    flag: { name: "trace-ratio", takes: "<share>" },
+    variables: ["HOLDFAST_TRACE_RATIO"],
+    default: 1,
+    doc: "how much of the traces that begin here is recorded, 0 to 1; others were decided on by their senders",
   },
   log: { kind: LOG, flag: null, variables: [], doc: "receives what the gateway logs; default: nothing is logged" },
 } as const satisfies OptionTable<GatewayOptions>;

@@ -1,5 +1,4 @@
 /** What `--print-config` prints: every option, its value and where that comes from; secrets are masked. Pure. */
-import { formatSingleUnit } from "@holdfast/core";
 import { isRecord } from "@holdfast/protocol";
 import { type Setting, sourceText } from "./settings.ts";
 
@@ -23,9 +22,22 @@ export function shownSettings(settings: readonly Setting[]): readonly ShownSetti
 /** As a line of a table shows it. */
 export function settingText({ option, value }: ShownSetting): string {
   if (value === null) return "-";
-  if (typeof value === "number" && option.endsWith("Ms")) return formatSingleUnit(value);
+  if (typeof value === "number" && option.endsWith("Ms")) return durationText(value);
   return typeof value === "string" ? value : JSON.stringify(value);
 }
+
+/** In the largest unit of which there are whole ones, as it may be typed: `7d`, `25s`, `200ms`. */
+export function durationText(ms: number): string {
+  const [unit, sizeMs] = UNITS.find(([, size]) => ms >= size && ms % size === 0) ?? ["ms", 1];
+  return `${ms / sizeMs}${unit}`;
+}
+
+const UNITS = [
+  ["d", 86_400_000],
+  ["h", 3_600_000],
+  ["m", 60_000],
+  ["s", 1_000],
+] as const;
 
 function maskedValue(name: string, value: unknown): unknown {
   if (value === undefined || value === "") return undefined;

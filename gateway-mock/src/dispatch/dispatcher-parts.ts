@@ -3,7 +3,7 @@
  * after it.
  */
 
-import { createUlidFactory } from "@holdfast/core";
+import { createUlidFactory, type Log } from "@holdfast/core";
 import { Expressions } from "@holdfast/engine";
 import { Admission } from "./admission/admission.ts";
 import { Backlog } from "./admission/backlog.ts";
@@ -13,18 +13,19 @@ import { EventIntake } from "./events/event-intake.ts";
 import { Invocations } from "./events/invocations.ts";
 import { Starter } from "./events/starter.ts";
 import { FunctionCounts } from "./function-counts.ts";
+import { Snapshots } from "./graphs/snapshots.ts";
+import { LostCommits } from "./lost-commits.ts";
 import { Notices } from "./notices.ts";
 import { type DispatcherCounters, type DispatcherOptions, newCounters } from "./ports.ts";
 import { EarlierEvents } from "./queue/earlier-events.ts";
 import { FailedAttempts } from "./queue/failed-attempts.ts";
 import { Fetches } from "./queue/fetches.ts";
 import { HttpReports } from "./queue/http-reports.ts";
-import { MissingWorkers } from "./queue/missing-workers.ts";
+import { LimitsInUse } from "./queue/limits-in-use.ts";
 import { Orphans } from "./queue/orphans.ts";
 import { QueueLoop } from "./queue/queue-loop.ts";
 import { RunUpdater } from "./queue/run-updater.ts";
 import { Scheduler } from "./queue/scheduler.ts";
-import { UnservedQueues } from "./queue/unserved-queues.ts";
 import { VersionHolds } from "./queue/version-holds.ts";
 import { NOTIFY_LEASE_MS, WaitNotifier } from "./queue/wait-notifier.ts";
 import { WaitingRuns } from "./queue/waiting-runs.ts";
@@ -35,13 +36,17 @@ import { BulkJobs } from "./repair/bulk-jobs.ts";
 import { Repairs } from "./repair/repairs.ts";
 import { RunCache } from "./run-cache.ts";
 import { RunEnds } from "./run-ends.ts";
+import { Spans } from "./spans.ts";
+import { WorkerConditions } from "./workers/conditions.ts";
 import type { WorkerSession } from "./workers/connected-worker.ts";
 import { Dispatches } from "./workers/dispatches.ts";
 import { LeaseProofs } from "./workers/lease-proofs.ts";
 import { Leases } from "./workers/leases.ts";
 import { Ownership } from "./workers/ownership.ts";
 import { Presence } from "./workers/presence.ts";
+import { RequestsInFlight } from "./workers/requests-in-flight.ts";
 import { Stalls } from "./workers/stalls.ts";
+import { WorkerStates } from "./workers/worker-states.ts";
 import { Workers } from "./workers/workers.ts";
 
 /** A plain gateway gives nothing to who was silent for longer, as the reference's router. */
@@ -72,30 +77,36 @@ export interface DispatcherParts {
   readonly replies: WorkerReplies;
   readonly httpReports: HttpReports;
   readonly stalls: Stalls;
+  readonly states: WorkerStates;
+  readonly conditions: WorkerConditions;
   readonly leases: Leases;
   readonly presence: Presence;
+  readonly requests: RequestsInFlight;
   readonly loop: QueueLoop;
-  readonly unserved: UnservedQueues;
   readonly waitingRuns: WaitingRuns;
+  readonly limitsInUse: LimitsInUse;
   readonly orphans: Orphans;
-  readonly missingWorkers: MissingWorkers;
   readonly repairs: Repairs;
   readonly ends: RunEnds;
   readonly bulkJobs: BulkJobs;
+  readonly lostCommits: LostCommits;
 }
 
 /**
  * Makes the parts of an engine, each of those above it: none knows one that is made later. What is to happen there it
  * emits, and the engine carries it out.
  */
-export function createDispatcherParts(options: DispatcherOptions, emit: Emit<DispatcherEffect>): DispatcherParts {
-  const { store, log, clock, random, settings } = options;
+export function createDispatcherParts(given: DispatcherOptions, emit: Emit<DispatcherEffect>): DispatcherParts {
+  const { store, clock, random, settings } = given;
   const counters = newCounters();
   const proofs = new LeaseProofs();
   const time = new DatabaseTime(clock);
   const functionCounts = new FunctionCounts();
-  const notices = new Notices(options.onNotice);
-  const runs = new RunCache(store, time, functionCounts, notices);
+  const spans = new Spans(given.spans);
+  const notices = new Notices(given.onNotice, spans);
+  const runs = new RunCache(store, time, { counts: functionCounts, notices, spans });
+  const log = given.spans ? logWithTraces(given.log, (runId) => traceOfRun(runs, spans, runId)) : given.log;
+  const options = { ...given, log };
   const expressions = new Expressions(log);
   const newId = createUlidFactory(clock, random);
   const functions = new Functions({ store, log, expressions, random, newId, nowMs: () => time.nowMs(), emit });
@@ -115,8 +126,9 @@ export function createDispatcherParts(options: DispatcherOptions, emit: Emit<Dis
     isPaused: (id) => controls.pauseOf(id) !== null,
   });
   const notifyLease = () => (admission.isDraining ? null : { gatewayId, leaseMs: NOTIFY_LEASE_MS });
-  const shared = { notices, counters, proofs, time, runs, workers, expressions, functions };
-  const base = { ...shared, versionHolds, backlog, admission, notifyLease, newId };
+  const shared = { notices, spans, counters, proofs, time, runs, workers, expressions, functions };
+  const snapshots = new Snapshots(store);
+  const base = { ...shared, versionHolds, backlog, admission, notifyLease, newId, snapshots };
 
   const starter = new Starter(options, base);
   const intake = new EventIntake(options, { ...base, starter }, emit);
@@ -132,11 +144,14 @@ export function createDispatcherParts(options: DispatcherOptions, emit: Emit<Dis
   const scheduler = new Scheduler(options, parts);
   const replies = new WorkerReplies(options, parts);
   const waitingRuns = new WaitingRuns(options, parts);
+  const stalls = new Stalls(options, runs, counters);
+  const states = new WorkerStates(workers, clock);
   const repairs = new Repairs(options, parts);
   const bulkJobs = new BulkJobs(options, { ...parts, repairs }, emit);
   return {
     ...parts,
     functionCounts,
+    lostCommits: new LostCommits(options, parts),
     invocations: new Invocations(options, { ...base, starter, intake }),
     waitNotifier: waitNotifier,
     earlierEvents,
@@ -144,17 +159,34 @@ export function createDispatcherParts(options: DispatcherOptions, emit: Emit<Dis
     scheduler,
     replies,
     httpReports: new HttpReports(replies, ownership),
-    stalls: new Stalls(options, runs, counters),
+    stalls,
+    states,
+    conditions: new WorkerConditions({ workers, stalls, states, clock }),
     leases: new Leases(options, parts),
     presence: new Presence(options, workers, dispatches),
+    requests: new RequestsInFlight(dispatches),
     controlCommands: new ControlCommands({ store, functions, log }),
     ends: new RunEnds({ store, log, clock, timers: options.timers, maxWaiting: settings.maxWaiting }),
-    unserved: new UnservedQueues(options, parts),
     waitingRuns,
-    missingWorkers: new MissingWorkers(options, parts),
+    limitsInUse: new LimitsInUse(store, parts),
     orphans: new Orphans({ store, waitingRuns, log }),
     repairs,
     bulkJobs,
     loop: new QueueLoop(options, { ...parts, waitNotifier: waitNotifier, earlierEvents, fetches, scheduler, bulkJobs }),
+  };
+}
+
+/** Of a run that this gateway is busy with. */
+function traceOfRun(runs: RunCache, spans: Spans, runId: string): string | undefined {
+  const state = runs.peek(runId);
+  return state ? spans.traceIdOf(state) : undefined;
+}
+
+/** Lines that name a run say which trace it belongs to. */
+function logWithTraces(log: Log, traceOf: (runId: string) => string | undefined): Log {
+  return (level, message, data) => {
+    const runId = data?.runId;
+    const traceId = typeof runId === "string" ? traceOf(runId) : undefined;
+    return log(level, message, traceId === undefined ? data : { ...data, traceId });
   };
 }

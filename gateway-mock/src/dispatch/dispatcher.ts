@@ -18,7 +18,7 @@ import type { DispatcherOptions } from "./ports.ts";
 import { applyWake } from "./queue/apply-wake.ts";
 import { cancelChain } from "./queue/cancel-chain.ts";
 import type { HttpReports } from "./queue/http-reports.ts";
-import type { MissingWorkers } from "./queue/missing-workers.ts";
+import type { LimitsInUse } from "./queue/limits-in-use.ts";
 import type { Orphans } from "./queue/orphans.ts";
 import type { DecideOutcome } from "./queue/run-updater.ts";
 import type { WaitingRuns } from "./queue/waiting-runs.ts";
@@ -28,7 +28,9 @@ import { RegistryPoller } from "./registry/registry-poller.ts";
 import type { BulkJobs } from "./repair/bulk-jobs.ts";
 import type { Repairs } from "./repair/repairs.ts";
 import type { WaitOutcome } from "./run-ends.ts";
+import type { WorkerConditions } from "./workers/conditions.ts";
 import type { ConnectedWorker, WorkerSession } from "./workers/connected-worker.ts";
+import type { RequestsInFlight } from "./workers/requests-in-flight.ts";
 import { stopJobs, stopWork } from "./workers/stop-work.ts";
 
 /** A worker that has just become ready is given nothing for this long. */
@@ -43,6 +45,7 @@ export class Dispatcher {
   readonly #parts: DispatcherParts;
   #registryPoller: RegistryPoller | null = null;
   #stopWaking: (() => void) | null = null;
+  #stopWatching: (() => void) | null = null;
 
   constructor(options: DispatcherOptions) {
     this.#options = options;
@@ -73,26 +76,33 @@ export class Dispatcher {
     return this.#parts.waitingRuns;
   }
 
+  /** Who has the places of limits, and who waits for them. */
+  get limitsInUse(): LimitsInUse {
+    return this.#parts.limitsInUse;
+  }
+
+  /** How the workers of this gateway are. */
+  get conditions(): WorkerConditions {
+    return this.#parts.conditions;
+  }
+
   /** Runs that nothing moves on. */
   get orphans(): Orphans {
     return this.#parts.orphans;
   }
 
-  /** Functions that no connected worker has. */
-  get missingWorkers(): MissingWorkers {
-    return this.#parts.missingWorkers;
-  }
-
   async start(): Promise<void> {
     await this.#parts.proofs.open(this.#options.store);
-    const reading = new RegistryPoller(this.#options, this.#parts.functions);
-    this.#registryPoller = reading;
+    this.#registryPoller = new RegistryPoller(this.#options, this.#parts.functions);
     await this.#parts.functions.load();
     this.#parts.time.observe(await this.#options.store.nowMs());
     this.#stopWaking = this.#options.store.onWake((wake) => {
-      applyWake(wake, { ...this.#parts, reload: () => void reading.now() });
+      applyWake(wake, { ...this.#parts, reload: () => void this.#registryPoller?.now() });
     });
-    reading.start();
+    this.#stopWatching = this.#options.store.onLoss((loss) => {
+      void this.#parts.lostCommits.onLoss(loss).then(() => this.#parts.loop.wake());
+    });
+    this.#registryPoller?.start();
     this.#parts.loop.wake();
   }
 
@@ -188,10 +198,9 @@ export class Dispatcher {
     this.#parts.ends.close();
   }
 
-  /** How many requests a connection of this gateway has in each part of its capacity; null when it is not here. */
-  inFlightOf(connectionId: string): number[] | null {
-    const worker = this.#parts.workers.get(connectionId);
-    return worker ? Array.from(worker.partitions(), ({ inFlight }) => inFlight) : null;
+  /** The requests that workers of this gateway have. */
+  get requests(): RequestsInFlight {
+    return this.#parts.requests;
   }
 
   status(): DispatcherStatus {
@@ -237,9 +246,9 @@ export class Dispatcher {
     this.endWaits();
     await this.drain();
     this.#stopWaking?.();
+    this.#stopWatching?.();
     const { waitNotifier, earlierEvents, fetches, scheduler, bulkJobs } = this.#parts;
-    const ended = [waitNotifier, earlierEvents, fetches, scheduler, bulkJobs].map((part) => part.stop());
-    await Promise.all(ended);
+    await Promise.all([waitNotifier, earlierEvents, fetches, scheduler, bulkJobs].map((part) => part.stop()));
     this.#parts.presence.stop();
     this.#parts.dispatches.stop();
     const left = [...this.#parts.dispatches.all()];
@@ -267,7 +276,6 @@ export class Dispatcher {
   #onWorkerReady({ functionIds }: WorkerSession): void {
     const served = functionIds.filter((functionId) => this.#parts.workers.accepts(functionId));
     this.#parts.backlog.onServed(served);
-    this.#parts.unserved.served(served);
     this.#parts.loop.addHeldFunctions(functionIds);
     this.#parts.loop.reviewFunctions(functionIds);
     this.#parts.loop.wake(NEWCOMER_REST_MS);
@@ -275,7 +283,6 @@ export class Dispatcher {
 
   /** A worker that had these functions is gone, and no longer listed: another version of them may be the newest now. */
   onWorkerGone(functionIds: readonly string[]): void {
-    this.#parts.unserved.note(functionIds);
     this.#parts.loop.reviewFunctions(functionIds);
     this.#options.store.notify({ type: "VERSIONS_CHANGED", functionIds });
   }
@@ -302,8 +309,9 @@ export class Dispatcher {
         return this.#onMainPause(worker, frame.kind === "WORKER_MAIN_PAUSE");
       case "WORKER_STALL":
         return this.#parts.stalls.onStall(worker, frame);
+      case "WORKER_STATE":
       case "WORKER_STATUS":
-        return;
+        return this.#parts.states.onFrame(worker, frame);
       default:
         return unreachable(frame);
     }
@@ -359,13 +367,10 @@ export class Dispatcher {
   }
 
   #wakeQueue(functionId: string, dueInMs: number): void {
-    const { functions, workers, loop, backlog, unserved } = this.#parts;
+    const { functions, workers, loop, backlog } = this.#parts;
     const isNew = dueInMs <= 0 && functions.get(functionId) !== undefined;
     // There is nothing to claim it for.
-    if (isNew && !workers.accepts(functionId)) {
-      backlog.addUnserved(functionId);
-      return unserved.note([functionId]);
-    }
+    if (isNew && !workers.accepts(functionId)) return backlog.addUnserved(functionId);
     if (isNew) backlog.add(functionId);
     loop.wake(dueInMs);
   }

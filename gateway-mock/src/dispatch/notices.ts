@@ -1,10 +1,11 @@
 /**
  * What a gateway tells its owner of the work that it does: events that came in, runs that ended, attempts that failed.
- * Facts without words; `../notices` makes lines of them. Only facts that this gateway has stored are told, once each.
+ * Facts without words; `../notices` makes lines of them. Only facts that this gateway has stored become notices, once each.
  */
 import { type PlainError, ulidTimeMs } from "@holdfast/core";
 import { type FailureMeta, type RunState, readMeta } from "@holdfast/engine";
 import { type IntakeItem, type LogRow, plainName } from "@holdfast/store";
+import { Spans } from "./spans.ts";
 
 export type Notice =
   | {
@@ -25,6 +26,8 @@ export type Notice =
       readonly type: "RUN_ENDED";
       readonly runId: string;
       readonly functionId: string;
+      /** Where the gateway makes spans. */
+      readonly traceId?: string;
       readonly status: "COMPLETED" | "FAILED" | "CANCELLED";
       readonly tookMs: number;
       /** Null when it completed. */
@@ -34,6 +37,8 @@ export type Notice =
       readonly type: "ATTEMPT_FAILED";
       readonly runId: string;
       readonly functionId: string;
+      /** Where the gateway makes spans. */
+      readonly traceId?: string;
       /** As the author wrote it; null: the handler itself. */
       readonly step: string | null;
       /** Zero-based. */
@@ -45,18 +50,20 @@ export type Notice =
 export type OnNotice = (notice: Notice) => void;
 
 export class Notices {
-  readonly #tell: OnNotice | undefined;
+  readonly #notify: OnNotice | undefined;
+  readonly #spans: Spans;
 
-  /** Without `tell` nothing is looked at. */
-  constructor(tell?: OnNotice) {
-    this.#tell = tell;
+  /** Without `onNotice` nothing is looked at. */
+  constructor(onNotice?: OnNotice, spans = new Spans()) {
+    this.#notify = onNotice;
+    this.#spans = spans;
   }
 
   /** An event is stored with its runs. Those that runs cause by their ends are no news unless they start some. */
   started(item: IntakeItem, skipped: readonly string[], isAwaited: boolean): void {
-    if (!this.#tell || (item.runs.length === 0 && isInternal(item.event.name))) return;
+    if (!this.#notify || (item.runs.length === 0 && isInternal(item.event.name))) return;
     const made = item.runs.filter(({ run }) => !skipped.includes(run.id));
-    this.#tell({
+    this.#notify({
       type: "EVENT_STORED",
       eventId: item.event.id,
       name: item.event.name,
@@ -68,22 +75,24 @@ export class Notices {
   }
 
   /** A fact is in the log since `atMs`, and was not before. */
-  stored({ runId, functionId }: Pick<RunState, "runId" | "functionId">, row: LogRow, atMs: number): void {
-    if (!this.#tell) return;
-    const of = { runId, functionId };
+  stored(state: RunState, row: LogRow, atMs: number): void {
+    if (!this.#notify || !NOTICED.has(row.kind)) return;
+    const { runId, functionId } = state;
+    const traceId = this.#spans.traceIdOf(state);
+    const of = { runId, functionId, ...(traceId === undefined ? {} : { traceId }) };
     const tookMs = Math.max(0, atMs - ulidTimeMs(runId));
     switch (row.kind) {
       case "RUN_COMPLETED":
-        return this.#tell({ type: "RUN_ENDED", ...of, status: "COMPLETED", tookMs, error: null });
+        return this.#notify({ type: "RUN_ENDED", ...of, status: "COMPLETED", tookMs, error: null });
       case "RUN_FAILED":
       case "RUN_CANCELLED": {
         const status = row.kind === "RUN_FAILED" ? "FAILED" : "CANCELLED";
-        return this.#tell({ type: "RUN_ENDED", ...of, status, tookMs, error: readMeta<Failed>(row.dataJson).error });
+        return this.#notify({ type: "RUN_ENDED", ...of, status, tookMs, error: readMeta<Failed>(row.dataJson).error });
       }
       case "STEP_ATTEMPT_FAILED": {
         const { step, error, delayMs } = readMeta<FailureMeta>(row.dataJson);
         const name = step.name ?? null;
-        return this.#tell({
+        return this.#notify({
           type: "ATTEMPT_FAILED",
           ...of,
           step: name,
@@ -94,7 +103,7 @@ export class Notices {
       }
       case "PASS_FAILED": {
         const { error, delayMs = 0 } = readMeta<Failed>(row.dataJson);
-        return this.#tell({
+        return this.#notify({
           type: "ATTEMPT_FAILED",
           ...of,
           step: null,
@@ -107,6 +116,14 @@ export class Notices {
     }
   }
 }
+
+const NOTICED: ReadonlySet<LogRow["kind"]> = new Set([
+  "RUN_COMPLETED",
+  "RUN_FAILED",
+  "RUN_CANCELLED",
+  "STEP_ATTEMPT_FAILED",
+  "PASS_FAILED",
+] as const);
 
 const isInternal = (name: string): boolean => plainName(name).startsWith("inngest/");
 

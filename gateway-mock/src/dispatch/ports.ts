@@ -8,6 +8,7 @@ import { WIRE_LIMITS } from "@holdfast/protocol";
 import type { Store } from "@holdfast/store";
 
 import type { OnNotice } from "./notices.ts";
+import type { SpanSink } from "./span-facts.ts";
 import type { ChooseWorker } from "./workers/connected-worker.ts";
 
 /** What the dispatcher is given. */
@@ -20,6 +21,8 @@ export interface DispatcherOptions {
   readonly chooseWorker: ChooseWorker;
   /** Called for what happens to events, runs and workers. */
   readonly onNotice?: OnNotice;
+  /** Where spans go; without it none is made. */
+  readonly spans?: SpanSink;
   /** Makes an HTTP call for a step; never rejects. */
   readonly call: (call: OutgoingCall, signal: AbortSignal) => Promise<CallOutcome>;
   readonly settings: DispatcherSettings;

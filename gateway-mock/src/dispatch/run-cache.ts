@@ -10,6 +10,7 @@ import type { DatabaseTime } from "./database-time.ts";
 import { FunctionCounts } from "./function-counts.ts";
 import { Notices } from "./notices.ts";
 import { RunReads } from "./run-reads.ts";
+import { Spans } from "./spans.ts";
 
 interface CachedRun {
   state: RunState | null;
@@ -33,6 +34,12 @@ export interface AddedRows extends Pick<Transition, "fence" | "log"> {
   readonly raisesVersion: boolean;
 }
 
+interface Observers {
+  readonly counts: FunctionCounts;
+  readonly notices: Notices;
+  readonly spans: Spans;
+}
+
 /**
  * The runs that this gateway is busy with: their state, and one mailbox each, so that decisions on a run are made one
  * after the other. A state is kept while someone uses the run. All that is written to a run's state is written here:
@@ -53,16 +60,18 @@ export class RunCache {
   readonly #time: DatabaseTime;
   readonly #counts: FunctionCounts;
   readonly #notices: Notices;
+  readonly #spans: Spans;
   readonly #reads: RunReads;
   readonly #runs = new Map<string, CachedRun>();
   #mark = 0;
 
-  /** `time` gets the times that the store gives for its commits, `counts` and `notices` what they have stored. */
-  constructor(store: Store, time: DatabaseTime, counts = new FunctionCounts(), notices = new Notices()) {
+  /** `time` gets the times that the store gives for its commits, the observers what they have stored. */
+  constructor(store: Store, time: DatabaseTime, observers: Partial<Observers> = {}) {
     this.#store = store;
     this.#time = time;
-    this.#counts = counts;
-    this.#notices = notices;
+    this.#counts = observers.counts ?? new FunctionCounts();
+    this.#notices = observers.notices ?? new Notices();
+    this.#spans = observers.spans ?? new Spans();
     this.#reads = new RunReads(store, () => this.#mark);
   }
 
@@ -135,9 +144,14 @@ export class RunCache {
    * to be old. They were made of `state`.
    * @throws HoldfastError `STORE_FAILED`
    */
-  addElsewhere({ runId, seq }: RunState, rows: Omit<AddedRows, "raisesVersion">): Promise<CommitOutcome> {
+  async addElsewhere(state: RunState, rows: Omit<AddedRows, "raisesVersion">): Promise<CommitOutcome> {
+    const { runId, seq } = state;
     this.forget(runId);
-    return this.#store.commit(transitionOf(runId, { ...rows, raisesVersion: true }, seq));
+    const outcome = await this.#store.commit(transitionOf(runId, { ...rows, raisesVersion: true }, seq));
+    const spans = outcome.won ? this.#spans.ofCommit(state) : undefined;
+    if (!spans || !outcome.won) return outcome;
+    for (const [index, row] of rows.log.entries()) if (outcome.inserted[index]) spans.before(row, outcome.atMs);
+    return outcome;
   }
 
   async #write(transition: Transition): Promise<{ outcome: CommitOutcome; isBehind: boolean }> {
@@ -184,6 +198,11 @@ export class RunCache {
     if (run) run.state = null;
   }
 
+  /** All of them: what is here may be ahead of the store. */
+  forgetAll(): void {
+    for (const run of this.#runs.values()) run.state = null;
+  }
+
   /** The cached state, else the store's; null when there is no such run. The run must be retained. */
   async load(runId: string): Promise<RunState | null> {
     for (;;) {
@@ -222,12 +241,15 @@ export class RunCache {
     const { inserted, version, atMs, seq } = outcome;
     this.#time.observe(atMs);
     state.seq = Math.max(state.seq, seq ?? 0);
+    const spans = this.#spans.ofCommit(state);
     for (const [index, row] of log.entries()) {
       if (!inserted[index]) continue;
+      spans?.before(row, atMs);
       applyRow(state, row, atMs);
       this.#counts.stored(state, row.kind, atMs);
       this.#notices.stored(state, row, atMs);
     }
+    spans?.after(atMs);
     // A higher one is of decisions that this state does not have.
     if (version === state.version + 1) state.version = version;
   }

@@ -6,19 +6,19 @@ import {
   type BulkAction,
   type BulkFilter,
   type BulkJob,
-  qualify,
   RUN_STATUSES,
   type RunStatus,
 } from "@holdfast/store";
 import type { Context, Hono } from "hono";
 import Type from "typebox";
-
+import { findFunction } from "../dispatch/index.ts";
 import { limitBody } from "./bodies.ts";
 import { bodyOf } from "./body-fields.ts";
 import { BulkFilterSchema, BulkPreviewSchema, BulkSchema, bulkView } from "./bulk-view.ts";
 import { notFound } from "./errors.ts";
 import { describe } from "./openapi/describe-route.ts";
 import type { HttpParts } from "./parts.ts";
+import { eventsOf } from "./runs-of-key.ts";
 import { versionOf } from "./wanted-version.ts";
 
 const MAX_BODY_BYTES = 64 * 1024;
@@ -26,7 +26,7 @@ const LISTED = 50;
 
 const LIVING = ["PENDING", "RUNNING", "WAITING"] as const;
 const ENDED = ["COMPLETED", "FAILED", "CANCELLED"] as const;
-/** Runs of which status each action takes, unless told otherwise, and which it can take. */
+/** Runs of which status each action takes by default, and which it can take. */
 const STATUSES = {
   cancel: { unless: LIVING, may: LIVING },
   rerun: { unless: ["FAILED"], may: ENDED },
@@ -48,6 +48,7 @@ const CREATE = describe({
     }),
   },
   answers: { 200: Type.Union([BulkSchema, BulkPreviewSchema]) },
+  failures: { 404: "There is no such function; the message names those that come close." },
 });
 const LIST = describe({
   operationId: "listBulkJobs",
@@ -76,7 +77,8 @@ const STOP = describe({
   failures,
 });
 
-export function bulkApi(app: Hono, { store, dispatcher }: HttpParts): void {
+export function bulkApi(app: Hono, parts: HttpParts): void {
+  const { store, dispatcher } = parts;
   const jobHere = async (c: Context, id: string): Promise<BulkJob> => {
     const job = await store.loadBulkJob(id);
     if (job?.filter.environment !== c.get("environment")) throw notFound(`There is no bulk job ${id}.`);
@@ -86,7 +88,7 @@ export function bulkApi(app: Hono, { store, dispatcher }: HttpParts): void {
   app.post("/v1/bulk", CREATE, limitBody(MAX_BODY_BYTES), async (c) => {
     const { action, filter: given, dryRun, ...rest } = await bodyOf(c, ["action", "filter", "appVersion", "dryRun"]);
     if (!isAction(action)) throw invalid(`\`action\` must be one of ${BULK_ACTIONS.join(", ")}.`);
-    const filter = readFilter(c.get("environment"), action, given);
+    const filter = await readFilter(parts, c.get("environment"), { action, given });
     const version = versionOf(rest);
     if (dryRun === true) return c.json({ dryRun: true, ...(await dispatcher.bulkJobs.preview(filter)) });
     return c.json(bulkView(await dispatcher.bulkJobs.create({ action, filter, version })));
@@ -109,27 +111,57 @@ export function bulkApi(app: Hono, { store, dispatcher }: HttpParts): void {
 
 const isAction = (value: unknown): value is BulkAction => (BULK_ACTIONS as readonly unknown[]).includes(value);
 const invalid = (message: string): HoldfastError => new HoldfastError("BODY_INVALID", message);
-const FIELDS = ["status", "functionId", "eventName", "after", "before", "all"];
+const FIELDS = ["status", "functionId", "eventName", "eventId", "key", "error", "after", "before", "all"];
 
-function readFilter(environment: string, action: BulkAction, given: unknown): BulkFilter {
+/** @throws HoldfastError `BODY_INVALID`, and `NOT_FOUND` for a function that there is not */
+async function readFilter(
+  parts: Pick<HttpParts, "store" | "dispatcher">,
+  environment: string,
+  { action, given }: { readonly action: BulkAction; readonly given: unknown },
+): Promise<BulkFilter> {
   if (!isRecord(given) || Object.keys(given).length === 0) {
     throw invalid(`\`filter\` must say which runs: ${FIELDS.join(", ")}; { "all": true } means every run.`);
   }
   const other = Object.keys(given).find((name) => !FIELDS.includes(name));
   if (other !== undefined)
     throw invalid(`\`filter\` has no field ${JSON.stringify(other)}; it may have ${FIELDS.join(", ")}.`);
-  const functionId = textOf(given, "functionId");
+  if (given.all !== undefined && given.all !== true) {
+    throw invalid("`filter.all` can only be true; leave it out where other fields say which runs.");
+  }
+  const name = textOf(given, "functionId");
+  const fn = name === undefined ? undefined : await findFunction(parts.dispatcher.functions, environment, name);
   const eventName = textOf(given, "eventName");
+  const error = textOf(given, "error");
   const createdAfterMs = instantOf(given, "after");
   const createdBeforeMs = instantOf(given, "before");
-  return {
+  if (createdAfterMs !== undefined && createdBeforeMs !== undefined && createdAfterMs >= createdBeforeMs) {
+    throw invalid("`filter.after` must be earlier than `filter.before`: no run is in between.");
+  }
+  const narrow = {
     environment,
-    status: statusesOf(action, given.status),
-    ...(functionId === undefined ? {} : { functionId: qualify(environment, functionId) }),
+    ...(fn === undefined ? {} : { functionId: fn.id }),
     ...(eventName === undefined ? {} : { eventName }),
+  };
+  const eventIds = await eventIdsOf(parts, narrow, { eventId: textOf(given, "eventId"), key: textOf(given, "key") });
+  return {
+    ...narrow,
+    status: statusesOf(action, given.status),
+    ...(eventIds === undefined ? {} : { eventIds }),
+    ...(error === undefined ? {} : { errorText: JSON.stringify(error).slice(1, -1) }),
     ...(createdAfterMs === undefined ? {} : { createdAfterMs }),
     ...(createdBeforeMs === undefined ? {} : { createdBeforeMs }),
   };
+}
+
+/** What a key stands for is looked up once: the job does not go on with events that are given the key later. */
+async function eventIdsOf(
+  parts: Pick<HttpParts, "store" | "dispatcher">,
+  filter: Pick<BulkFilter, "environment" | "functionId" | "eventName">,
+  { eventId, key }: { readonly eventId: string | undefined; readonly key: string | undefined },
+): Promise<readonly string[] | undefined> {
+  if (key === undefined) return eventId === undefined ? undefined : [eventId];
+  const ofKey = await eventsOf(parts, filter, key);
+  return eventId === undefined ? ofKey : ofKey.filter((id) => id === eventId);
 }
 
 function statusesOf(action: BulkAction, given: unknown): readonly RunStatus[] {
@@ -139,7 +171,7 @@ function statusesOf(action: BulkAction, given: unknown): readonly RunStatus[] {
   const known = RUN_STATUSES.filter((one) => list.includes(one));
   const wrong = list.find((one) => !may.some((status) => status === one));
   if (wrong === undefined && known.length > 0) return known;
-  throw invalid(`To ${action} runs, \`status\` must be among ${may.join(", ")}, not ${wrong ?? "empty"}.`);
+  throw invalid(`To ${action} runs, \`status\` must be among ${may.join(", ")}, not ${wrong ? wrong : "empty"}.`);
 }
 
 function textOf(given: Readonly<Record<string, unknown>>, name: string): string | undefined {

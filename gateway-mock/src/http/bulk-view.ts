@@ -9,8 +9,13 @@ const Instant = Type.Union([Type.String(), Type.Number()], { description: "ISO 8
 
 export const BulkFilterSchema = Type.Object({
   status: Type.Optional(Type.Union([RunStatusSchema, Type.Array(RunStatusSchema)])),
-  functionId: Type.Optional(Type.String({ description: "`<app>-<function>`." })),
+  functionId: Type.Optional(
+    Type.String({ description: "`<app>-<function>`, its uuid, or its own id where only one app has it." }),
+  ),
   eventName: Type.Optional(Type.String()),
+  eventId: Type.Optional(Type.String({ description: "The id of the event that started them." })),
+  key: Type.Optional(Type.String({ description: "The id that a sender gave to the event, or a caller to the run." })),
+  error: Type.Optional(Type.String({ description: "A text in what they failed with." })),
   after: Type.Optional(Instant),
   before: Type.Optional(Instant),
   all: Type.Optional(Type.Literal(true, { description: "In place of all others: every run of the environment." })),
@@ -25,6 +30,8 @@ export const BulkSchema = Type.Object(
       status: Type.Array(RunStatusSchema),
       functionId: orNull(Type.String()),
       eventName: orNull(Type.String()),
+      eventIds: orNull(Type.Array(Type.String())),
+      error: orNull(Type.String()),
       createdAfterMs: orNull(Ms),
       createdBeforeMs: orNull(Ms),
     }),
@@ -63,6 +70,8 @@ export function bulkView(job: BulkJob): object {
       status: filter.status,
       functionId: filter.functionId === undefined ? null : plainName(filter.functionId),
       eventName: filter.eventName ?? null,
+      eventIds: filter.eventIds ?? null,
+      error: filter.errorText === undefined ? null : (JSON.parse(`"${filter.errorText}"`) as string),
       createdAfterMs: filter.createdAfterMs ?? null,
       createdBeforeMs: filter.createdBeforeMs ?? null,
     },

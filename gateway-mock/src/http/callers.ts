@@ -56,6 +56,12 @@ export function isAllowedOrigin(origin: string, { origins }: Pick<CallerRules, "
   return origins.includes(origin.toLowerCase());
 }
 
+/** Whether the browser says that a page of the gateway itself calls, whatever other origins may. */
+export function isOwnPage({ host, origin }: CallerHeaders, rules: CallerRules): boolean {
+  const called = readHost(host ?? "");
+  return called !== undefined && origin !== undefined && isOwnOrigin(origin, called, rules);
+}
+
 interface CalledHost {
   readonly hostname: string;
   /** Empty: the scheme's own. */

@@ -22,7 +22,16 @@ import {
 import Type from "typebox";
 import { GATEWAY_LIMITS } from "../config/config.ts";
 import { type Dispatcher, settledOps } from "../dispatch/index.ts";
-import { binaryAnswer, type DirectRequest, type DirectRoute, errorAnswer, jsonAnswer } from "./direct-route.ts";
+import type { AboutRequest } from "../faults/rules/fault-book.ts";
+import type { RefusalStatus } from "../faults/rules/fault-rule.ts";
+import {
+  binaryAnswer,
+  type DirectAnswer,
+  type DirectRequest,
+  type DirectRoute,
+  errorAnswer,
+  jsonAnswer,
+} from "./direct-route.ts";
 import type { Bearer } from "./keys.ts";
 import type { HttpParts } from "./parts.ts";
 
@@ -32,6 +41,8 @@ const BinarySchema = Type.String({ format: "binary", description: "A message of 
 export function connectRoutes(parts: HttpParts): DirectRoute[] {
   return [startRoute(parts), flushRoute(parts), checkpointRoute(parts)];
 }
+
+const CLOSING = "This gateway is shutting down; start again, another one will answer.";
 
 function startRoute(parts: HttpParts): DirectRoute {
   return {
@@ -45,14 +56,16 @@ function startRoute(parts: HttpParts): DirectRoute {
     path: START_PATH,
     maxBodyBytes: WIRE_LIMITS.maxStartBodyBytes,
     answer: async (request) => {
-      if (parts.isDraining()) return errorAnswer(new HoldfastError("STORE_FAILED", "This gateway is shutting down."));
+      if (parts.isDraining()) return errorAnswer(new HoldfastError("GATEWAY_CLOSING", CLOSING));
       decodeStartRequest(await request.body());
+      const refused = typeof parts.faults === "string" ? null : parts.faults.onStart();
+      if (refused !== null) return refusedByFault(refused);
       return binaryAnswer(startAnswer(parts, endpoint(request), request.bearer, request.environment));
     },
   };
 }
 
-function flushRoute({ dispatcher }: HttpParts): DirectRoute {
+function flushRoute({ dispatcher, faults }: HttpParts): DirectRoute {
   return {
     description: {
       operationId: "flushReply",
@@ -67,6 +80,8 @@ function flushRoute({ dispatcher }: HttpParts): DirectRoute {
       const body = await request.body();
       if (body.byteLength === 0) throw new HoldfastError("BODY_INVALID", "The body is empty; expected an SDKResponse.");
       if (dispatcher.isPlain) parseJsonBytes(decodeSdkResponse(body).systemTraceCtx, "`system_trace_ctx`");
+      const refused = typeof faults === "string" ? null : faults.onFlush(aboutReply(body));
+      if (refused !== null) return refusedByFault(refused);
       return binaryAnswer(await flushAnswer(dispatcher.httpReports, body, request.environment));
     },
   };
@@ -99,6 +114,17 @@ function checkpointRoute({ dispatcher }: HttpParts): DirectRoute {
       }
     },
   };
+}
+
+function refusedByFault(status: RefusalStatus): DirectAnswer {
+  const body = { error: "A fault that was asked for has refused this call.", code: "STORE_FAILED", status };
+  return jsonAnswer(body, status);
+}
+
+/** What a reply is about: of a call, no connection is known. */
+function aboutReply(body: Uint8Array): AboutRequest {
+  const { runId } = decodeSdkResponse(body);
+  return { connection: null, functionId: () => null, runId: () => runId, steps: () => [] };
 }
 
 /** The body of a successful start call. */

@@ -22,6 +22,8 @@ const READ = new Set<string>([
   "host",
   ENVIRONMENT_HEADER,
   "x-forwarded-proto",
+  "traceparent",
+  "tracestate",
   "x-inngest-event-id-seed",
 ] satisfies (DirectHeader | "authorization" | "content-length" | "host" | typeof ENVIRONMENT_HEADER)[]);
 

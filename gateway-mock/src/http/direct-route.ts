@@ -18,7 +18,7 @@ export interface DirectRequest extends Admitted {
 }
 
 /** Headers that these routes read. */
-export type DirectHeader = "x-inngest-event-id-seed" | "x-forwarded-proto";
+export type DirectHeader = "x-inngest-event-id-seed" | "x-forwarded-proto" | "traceparent" | "tracestate";
 
 export interface DirectAnswer {
   readonly status: Status | 200;

@@ -1,7 +1,8 @@
 /** Which HTTP status each error code has, how an error looks in an answer, and which ones are logged. */
-import { type ErrorCode, HoldfastError, type Log, messageOf } from "@holdfast/core";
+import { type ErrorCode, errorPage, HoldfastError, type Log, messageOf } from "@holdfast/core";
 import { levelFor } from "@holdfast/store";
 import type { Context } from "hono";
+import { GraphConflictError, GraphInvalidError } from "../graphs/graph-errors.ts";
 
 export type Status = 400 | 401 | 403 | 404 | 409 | 413 | 421 | 500 | 503;
 
@@ -12,7 +13,11 @@ const STATUSES: Partial<Record<ErrorCode, Status>> = {
   FRAME_INVALID: 400,
   OPTION_INVALID: 400,
   UNAUTHORIZED: 401,
+  FAULT_INVALID: 400,
+  FAULTS_REFUSED: 403,
   ORIGIN_REFUSED: 403,
+  CSRF_REFUSED: 403,
+  DASHBOARD_READ_ONLY: 403,
   ENVIRONMENT_INVALID: 400,
   ENVIRONMENT_REFUSED: 403,
   REQUEST_NOT_OWNED: 403,
@@ -27,6 +32,13 @@ const STATUSES: Partial<Record<ErrorCode, Status>> = {
   RUN_NOT_RESUMABLE: 409,
   RUN_TOO_LARGE: 409,
   FUNCTION_UNKNOWN: 409,
+  GRAPH_INVALID: 400,
+  GRAPH_CONFLICT: 409,
+  GRAPH_NOT_PUBLISHED: 409,
+  GRAPH_IN_USE: 409,
+  GRAPH_RUNNER_UNKNOWN: 409,
+  GRAPH_TEST_UNKNOWN: 409,
+  GATEWAY_STARTING: 503,
   GATEWAY_CLOSING: 503,
   BODY_TOO_LARGE: 413,
   FRAME_TOO_LARGE: 413,
@@ -39,11 +51,18 @@ export function statusOf(error: unknown): Status {
   return HoldfastError.is(error) ? (STATUSES[error.code] ?? 500) : 500;
 }
 
-/** The form of every error: `{ error, code, status }`. */
-export function errorBody(error: unknown): { error: string; code: ErrorCode; status: Status } {
+/** The form of every error: `{ error, code, status }`, and what some have to say beside that. */
+export function errorBody(error: unknown): { error: string; code: ErrorCode; status: Status; docs?: string } {
   const status = statusOf(error);
   const code = HoldfastError.is(error) ? error.code : "INTERNAL";
-  return { error: HoldfastError.is(error) ? error.message : `Internal error: ${messageOf(error)}`, code, status };
+  const message = HoldfastError.is(error) ? error.message : `Internal error: ${messageOf(error)}`;
+  const docs = errorPage(code);
+  return { error: message, code, status, ...(docs === undefined ? {} : { docs }), ...detailsOf(error) };
+}
+
+function detailsOf(error: unknown): object {
+  if (error instanceof GraphInvalidError) return { problems: error.problems };
+  return error instanceof GraphConflictError ? { revision: error.revision } : {};
 }
 
 export function errorResponse(c: Context, error: unknown): Response {

@@ -13,7 +13,7 @@ import type { HttpParts } from "./parts.ts";
 
 export const SEED_HEADER = "x-inngest-event-id-seed";
 
-const OutgoingEventSchema = Type.Object(
+export const OutgoingEventSchema = Type.Object(
   {
     name: Type.String({ description: "Must not begin with `inngest/` or `holdfast/`." }),
     data: Type.Optional(Type.Object({}, { additionalProperties: true })),
@@ -22,6 +22,10 @@ const OutgoingEventSchema = Type.Object(
     user: Type.Optional(Json),
     v: Type.Optional(Type.String()),
     meta: Type.Optional(Json),
+    traceparent: Type.Optional(
+      Type.String({ description: "The span it is sent in (W3C Trace Context); default: the header of that name." }),
+    ),
+    tracestate: Type.Optional(Type.String()),
   },
   { title: "OutgoingEvent" },
 );
@@ -62,7 +66,8 @@ export function eventsRoute({ dispatcher }: Pick<HttpParts, "dispatcher">): Dire
         const events = await readEvents(await request.body());
         const seed = readSeed(request.header(SEED_HEADER));
         const { environment } = request;
-        const ids = await dispatcher.sendEvents(events, { environment, ...(seed ? { seed } : {}) });
+        const trace = { traceparent: request.header("traceparent"), tracestate: request.header("tracestate") };
+        const ids = await dispatcher.sendEvents(events, { environment, trace, ...(seed ? { seed } : {}) });
         return jsonAnswer({ ids, status: 200 }, 200);
       } catch (error) {
         const body = refusedEventsBody(error);
@@ -72,7 +77,8 @@ export function eventsRoute({ dispatcher }: Pick<HttpParts, "dispatcher">): Dire
   };
 }
 
-async function readEvents(body: Uint8Array): Promise<RawEvent[]> {
+/** @throws HoldfastError `BODY_INVALID`, `BODY_TOO_LARGE`, `EVENT_INVALID` */
+export async function readEvents(body: Uint8Array): Promise<RawEvent[]> {
   const events = await parsedEvents(body).catch((cause: unknown) => {
     if (!HoldfastError.is(cause) || cause.code !== "FRAME_INVALID") throw cause;
     throw new HoldfastError("BODY_INVALID", cause.message, { cause });

@@ -4,9 +4,11 @@ import { plainName } from "@holdfast/store";
 import type { Hono } from "hono";
 import Type from "typebox";
 import { findFunction, type KnownFunction } from "../dispatch/index.ts";
+import { isProbe } from "../probe.ts";
 import { describe } from "./openapi/describe-route.ts";
 import { Ms, orNull } from "./openapi/schemas.ts";
 import type { HttpParts } from "./parts.ts";
+import { PauseSchema, pauseFields } from "./pause-view.ts";
 
 const Any = Type.Object({}, { additionalProperties: true });
 
@@ -32,6 +34,11 @@ const FunctionSchema = Type.Object(
     singleton: orNull(Any),
     priority: orNull(Type.String({ description: "An expression." })),
     cancelOn: Type.Array(Any),
+    hints: Type.Array(Type.String(), {
+      description: "What may be wrong with it, as its app says: names of events that are probably misspelt.",
+    }),
+    paused: Type.Boolean({ description: "Nothing of it is handed out: `POST /v1/functions/{id}/pause`." }),
+    pause: PauseSchema,
   },
   { title: "Function" },
 );
@@ -56,17 +63,21 @@ const GET = describe({
 export function functionsApi(app: Hono, parts: HttpParts): void {
   const { dispatcher, version } = parts;
   const { functions: known } = dispatcher;
+  const viewOf = (fn: KnownFunction): object => ({
+    ...functionView(fn, known.versionsOf(fn.id)),
+    ...pauseFields(known.controls.pauseOf(fn.id)),
+  });
 
   app.get("/v1/functions", LIST, async (c) => {
     await known.renewIfChanged();
-    const here = [...known.all()].filter(({ environment }) => environment === c.get("environment"));
+    const here = listed(known.all(), c.get("environment"));
     here.sort((a, b) => (a.id < b.id ? -1 : 1));
-    return c.json({ functions: here.map((fn) => functionView(fn, known.versionsOf(fn.id))) });
+    return c.json({ functions: here.map(viewOf) });
   });
 
   app.get("/v1/functions/:id", GET, async (c) => {
     const fn = await findFunction(known, c.get("environment"), c.req.param("id"));
-    return c.json(functionView(fn, known.versionsOf(fn.id)));
+    return c.json(viewOf(fn));
   });
 
   const dev = describe({
@@ -90,7 +101,7 @@ export function functionsApi(app: Hono, parts: HttpParts): void {
     },
   });
   app.get("/dev", dev, (c) => {
-    const here = [...dispatcher.functions.all()].filter(({ environment }) => environment === c.get("environment"));
+    const here = listed(dispatcher.functions.all(), c.get("environment"));
     const functions = here.map(({ id, appId, settings: plan }) => ({
       id: plainName(id),
       appId: plainName(appId),
@@ -101,10 +112,24 @@ export function functionsApi(app: Hono, parts: HttpParts): void {
   });
 }
 
+const listed = (all: Iterable<KnownFunction>, ofEnvironment: string): KnownFunction[] =>
+  [...all].filter((fn) => fn.environment === ofEnvironment && !isProbe(fn));
+
 function functionView(fn: KnownFunction, versions: readonly string[]): object {
   const { id, uuid, appId, active, appVersion, settings, maxAttempts, deadlineInMs, finishInMs, cancelRules } = fn;
-  const { triggers, queue, batch, startTimeoutMs, concurrency, throttle, rateLimits, debounce, singleton, priority } =
-    settings;
+  const {
+    triggers,
+    queue,
+    batch,
+    startTimeoutMs,
+    concurrency,
+    throttle,
+    rateLimits,
+    debounce,
+    singleton,
+    priority,
+    hints,
+  } = settings;
   return {
     id: plainName(id),
     uuid,
@@ -126,5 +151,6 @@ function functionView(fn: KnownFunction, versions: readonly string[]): object {
     singleton,
     priority,
     cancelOn: cancelRules,
+    hints,
   };
 }

@@ -8,6 +8,8 @@ import { cors } from "hono/cors";
 import { type CallerRules, callerProblem, isAllowedOrigin } from "./callers.ts";
 import { errorBody, refusedEventsBody } from "./errors.ts";
 import { type Bearer, environmentFor, type Keys } from "./keys.ts";
+import { SESSION_PATH } from "./page/serve-page.ts";
+import { checkReadOnly, type PageParts, sessionOf } from "./page/session-guard.ts";
 
 /** What a request must have: nothing, the event key that its path names, or the signing key. */
 export type Access = "open" | "event-key" | "signing-key";
@@ -22,8 +24,11 @@ declare module "hono" {
 
 export const ENVIRONMENT_HEADER = "x-inngest-env";
 
-/** What load balancers and supervisors ask; they have no keys, and learn nothing but whether the gateway lives. */
-const OPEN_PATHS: ReadonlySet<string> = new Set(["/health", "/ready"]);
+/**
+ * What load balancers and supervisors ask; they have no keys, and learn nothing but whether the gateway lives. And where
+ * the dashboard signs in, which checks what it is given.
+ */
+const OPEN_PATHS: ReadonlySet<string> = new Set(["/health", "/ready", SESSION_PATH]);
 
 const EVENT_PATH = /^\/e\/[^/]+$/;
 
@@ -61,9 +66,19 @@ export function allowPages(rules: CallerRules): MiddlewareHandler {
   };
 }
 
-/** Stands before every route: a route that is added is closed unless `accessOf` names its path. */
-export function guard(keys: Keys): MiddlewareHandler {
+/**
+ * Stands before every route: a route that is added is closed unless `accessOf` names its path. What people use of the
+ * API, a session of the dashboard opens too.
+ */
+export function guard(keys: Keys, page: PageParts | null): MiddlewareHandler {
   return async (c, next) => {
+    if (page) checkReadOnly(c, page);
+    const session = page && keys.enforced ? sessionOf(c, page) : undefined;
+    if (session) {
+      c.set("bearer", session.bearer);
+      c.set("environment", environmentFor(session.bearer, c.req.header(ENVIRONMENT_HEADER)));
+      return next();
+    }
     const headers = { authorization: c.req.header("authorization"), environment: c.req.header(ENVIRONMENT_HEADER) };
     const admitted = admit(c.req.path, headers, keys);
     if (admitted) {

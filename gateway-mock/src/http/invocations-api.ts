@@ -1,10 +1,9 @@
 /** The route that starts a run of one function, and tells repeated requests the same run. */
-import { HoldfastError } from "@holdfast/core";
+import { HoldfastError, nearestName } from "@holdfast/core";
 import { readJson } from "@holdfast/engine";
 import { isRecord, WIRE_LIMITS } from "@holdfast/protocol";
 import type { Hono } from "hono";
 import Type from "typebox";
-import { nearestName } from "../config/nearest-name.ts";
 import { limitBody } from "./bodies.ts";
 import { readSeed, SEED_HEADER } from "./events-api.ts";
 import { describe } from "./openapi/describe-route.ts";
@@ -32,6 +31,10 @@ const BodySchema = Type.Object(
     user: Type.Optional(Json),
     v: Type.Optional(Type.String()),
     meta: Type.Optional(Json),
+    traceparent: Type.Optional(
+      Type.String({ description: "The span it is started in (W3C Trace Context); default: the header of that name." }),
+    ),
+    tracestate: Type.Optional(Type.String()),
   },
   { title: "Invocation" },
 );
@@ -86,6 +89,8 @@ export function invocationsApi(app: Hono, { dispatcher }: Pick<HttpParts, "dispa
     const atMs = instantIn("at", at);
     const deadlineMs = instantIn("deadline", deadline);
     const outcome = await dispatcher.invoke({
+      traceparent: c.req.header("traceparent"),
+      tracestate: c.req.header("tracestate"),
       ...rest,
       environment: c.get("environment"),
       function: c.req.param("id"),

@@ -79,6 +79,24 @@ export class Keys {
     return bearerOf(this.#signers.filter(isOf));
   }
 
+  /** Whom a one-time link signs in: the owner of the first key that opens every environment, or else of the first. */
+  get owner(): Bearer {
+    const all = this.#signers.find(({ environment }) => environment === null) ?? this.#signers[0];
+    return all ? { keyName: all.name, environment: all.environment } : EVERYBODY;
+  }
+
+  /** A signature of `text` that only holders of the bearer's key can make; good for one purpose. */
+  sign({ keyName }: Bearer, purpose: string, text: string): string {
+    const secret = this.#signers.find(({ name }) => name === keyName)?.hash ?? this.#ownSecret;
+    return signature(secret, purpose, text);
+  }
+
+  /** With whose key `text` was signed; undefined: with none that is accepted. */
+  signedBy(purpose: string, text: string, given: string): Bearer | undefined {
+    if (!this.enforced) return sameSecret(given, signature(this.#ownSecret, purpose, text)) ? EVERYBODY : undefined;
+    return bearerOf(this.#signers.filter(({ hash }) => sameSecret(given, signature(hash, purpose, text))));
+  }
+
   /** Whose event key it is; undefined: an unknown key. */
   sender(given: string): Bearer | undefined {
     if (this.#eventKeys.length === 0) return EVERYBODY;
@@ -134,6 +152,12 @@ export const shownEnvironment = (environment: string): string =>
 
 function bearerOf([key]: readonly NamedKey[]): Bearer | undefined {
   return key && { keyName: key.name, environment: key.environment };
+}
+
+/** What is signed for one purpose is good for no other: each has a secret of its own. */
+function signature(secret: string, purpose: string, text: string): string {
+  const own = createHmac("sha256", secret).update(`holdfast dashboard ${purpose}`).digest();
+  return createHmac("sha256", own).update(text).digest("hex");
 }
 
 function mac(secret: string, connectionId: string, environment: string, expiresMs: number): string {

@@ -1,14 +1,29 @@
 /** Opens and closes the HTTP server, and says in one sentence why a port cannot be used. */
 import { createServer, type Server } from "node:http";
-import { HoldfastError } from "@holdfast/core";
+import { type ErrorCode, HoldfastError } from "@holdfast/core";
 import { GATEWAY_LIMITS } from "../config/config.ts";
+
+/**
+ * Longer than load balancers and clients keep a connection without a request (60 s mostly): who closes it first must not
+ * be the one that does not send, or a request that is on its way meanwhile is lost with it. `connection-limit.ts` keeps
+ * idle connections from taking the places of others.
+ */
+const KEEP_ALIVE_MS = 75_000;
+
+/**
+ * Connections that the kernel completes while this process is at something else. With Node's 511 the workers of a large
+ * fleet that come back at once wait for their second try; the kernel may allow fewer (`net.core.somaxconn`).
+ */
+const BACKLOG = 4_096;
+
+const STARTING: ErrorCode = "GATEWAY_STARTING";
 
 /** A server that listens and answers no request yet. */
 export function listen(host: string, port: number, flag: string): Promise<{ server: Server; port: number }> {
   const server = createServer({
     requestTimeout: GATEWAY_LIMITS.httpRequestTimeoutMs,
     headersTimeout: GATEWAY_LIMITS.httpHeadersTimeoutMs,
-    keepAliveTimeout: 10_000,
+    keepAliveTimeout: KEEP_ALIVE_MS,
     // How often the two above are looked at; with Node's 30 s a limit of 10 s is one of 40.
     connectionsCheckingInterval: GATEWAY_LIMITS.httpCheckEveryMs,
     maxHeaderSize: GATEWAY_LIMITS.maxHeaderBytes,
@@ -16,11 +31,11 @@ export function listen(host: string, port: number, flag: string): Promise<{ serv
   server.maxHeadersCount = 100;
   server.on("request", (_, response) => {
     response.writeHead(503, { "Content-Type": "application/json", "Retry-After": "1" });
-    response.end(JSON.stringify({ error: "The gateway is starting.", code: "STORE_FAILED", status: 503 }));
+    response.end(JSON.stringify({ error: "The gateway is starting.", code: STARTING, status: 503 }));
   });
   return new Promise((resolve, reject) => {
     server.once("error", (error: NodeJS.ErrnoException) => reject(listenError(error, host, port, flag)));
-    server.listen(port, host, () => {
+    server.listen({ port, host, backlog: BACKLOG }, () => {
       const address = server.address();
       resolve({ server, port: typeof address === "object" && address ? address.port : port });
     });

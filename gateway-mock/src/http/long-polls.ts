@@ -4,35 +4,52 @@
  */
 import type { Socket } from "node:net";
 import { HoldfastError, parseDurationMs } from "@holdfast/core";
-import { environmentOf } from "@holdfast/store";
+import { environmentOf, type RunDetail } from "@holdfast/store";
 import type { Context } from "hono";
+import { followsLinks, nextLink } from "./chain-links.ts";
 import { notFound } from "./errors.ts";
 import type { HttpParts } from "./parts.ts";
 
 const MAX_WAIT_MS = 60_000;
 
 /**
- * Resolves once the run has ended, or after the time that the caller asks for; at once when it does not wait.
+ * Resolves once the run has ended, or after the time that the caller asks for; at once when it does not wait. Gives the
+ * run that is meant then, the last one where it went on as others, and what was read of it on the way.
  * @throws HoldfastError `NOT_FOUND`, `BODY_INVALID`, `WATCHERS_FULL`, `GATEWAY_CLOSING`
  */
-export async function waitAsAsked(
-  c: Context,
-  id: string,
-  { dispatcher, excuse }: Pick<HttpParts, "dispatcher" | "excuse">,
-): Promise<void> {
+export async function waitAsAsked(c: Context, id: string, parts: WaitParts): Promise<Meant> {
+  const { dispatcher, excuse, clock, store } = parts;
   const waitMs = readWait(c.req.query("wait"));
-  if (waitMs === 0) return;
+  const goesOn = followsLinks(c);
+  if (waitMs === 0) return { id, ended: null };
   const { incoming } = (c.env ?? {}) as { readonly incoming?: { readonly socket: Socket } };
   const isBack = incoming && excuse?.(incoming.socket);
+  const endMs = clock.monotonicMs() + waitMs;
   try {
-    const outcome = await dispatcher.waitForEnd(id, waitMs, c.req.raw.signal);
-    if (outcome.is === "gone" || environmentOf(outcome.functionId) !== c.get("environment")) {
-      throw notFound(`There is no run ${id}.`);
+    for (let link = id; ; ) {
+      const leftMs = Math.max(0, endMs - clock.monotonicMs());
+      const outcome = await dispatcher.waitForEnd(link, leftMs, c.req.raw.signal);
+      if (outcome.is === "gone" || environmentOf(outcome.functionId) !== c.get("environment")) {
+        throw notFound(`There is no run ${link}.`);
+      }
+      if (outcome.is === "late" || !goesOn) return { id: link, ended: null };
+      const ended = await store.getRun(link);
+      const next = ended && (await nextLink(store, ended));
+      if (!next) return { id: link, ended };
+      link = next.head.id;
     }
   } finally {
     isBack?.();
   }
 }
+
+export interface Meant {
+  readonly id: string;
+  /** Null: it was not read, or has not ended. */
+  readonly ended: RunDetail | null;
+}
+
+type WaitParts = Pick<HttpParts, "dispatcher" | "excuse" | "clock" | "store">;
 
 function readWait(text: string | undefined): number {
   if (text === undefined || text === "") return 0;

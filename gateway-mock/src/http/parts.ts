@@ -3,10 +3,15 @@ import type { Socket } from "node:net";
 import type { Clock, Log, Timers } from "@holdfast/core";
 import type { RetentionPolicy, Store } from "@holdfast/store";
 import type { Dispatcher } from "../dispatch/index.ts";
+import type { Conversations } from "../faults/conversations.ts";
+import type { Faults } from "../faults/faults.ts";
 import type { LogReader } from "../live/log-reader.ts";
 import type { ProcessReading } from "../metrics/process-reading.ts";
+import type { SpanCounts } from "../telemetry/span-options.ts";
 import type { CallerRules } from "./callers.ts";
 import type { Keys } from "./keys.ts";
+import type { PageFiles } from "./page/files.ts";
+import type { PageParts } from "./page/session-guard.ts";
 
 /** What the HTTP side is given. */
 export interface HttpParts {
@@ -16,6 +21,8 @@ export interface HttpParts {
   readonly live: LogReader;
   readonly keys: Keys;
   readonly callers: CallerRules;
+  /** Null: without a dashboard. */
+  readonly page: (PageParts & { readonly files: PageFiles }) | null;
   readonly clock: Clock;
   readonly timers: Timers;
   readonly log: Log;
@@ -26,6 +33,8 @@ export interface HttpParts {
   readonly isDraining: () => boolean;
   /** What `/v1/metrics` shows beside the engine's and the store's counters. */
   readonly process: () => ProcessReading;
+  /** What became of spans; null: none are made. */
+  readonly spans: () => SpanCounts | null;
   /** Frames that workers have sent since the start, by kind. */
   readonly framesReceived: () => ReadonlyMap<string, number>;
   /**
@@ -35,6 +44,9 @@ export interface HttpParts {
   readonly excuse?: (socket: Socket) => () => void;
   /** How long runs are kept, as functions and options are now. */
   readonly retention: () => Promise<RetentionPolicy>;
+  /** Why there are none, where none may be asked for. */
+  readonly faults: Faults | string;
+  readonly conversations: Conversations;
   /** Only with virtual time. */
   readonly skipTime?: (ms: number) => Promise<void>;
 }

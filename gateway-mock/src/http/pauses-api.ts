@@ -7,10 +7,9 @@ import Type from "typebox";
 import type { PausedFunction } from "../dispatch/index.ts";
 import { limitBody } from "./bodies.ts";
 import { bodyOf } from "./body-fields.ts";
-import { isoTime } from "./iso-time.ts";
 import { describe } from "./openapi/describe-route.ts";
-import { At, Ms, orNull } from "./openapi/schemas.ts";
 import type { HttpParts } from "./parts.ts";
+import { PauseSchema, pauseView } from "./pause-view.ts";
 
 const MAX_BODY_BYTES = 16 * 1024;
 const MAX_NOTE = 500;
@@ -19,13 +18,7 @@ const PausedSchema = Type.Object(
   {
     functionId: Type.String(),
     changed: Type.Boolean({ description: "False: it was so before." }),
-    pause: orNull(
-      Type.Object({
-        sinceAt: At,
-        sinceMs: Ms,
-        note: orNull(Type.String()),
-      }),
-    ),
+    pause: PauseSchema,
   },
   { title: "PausedFunction" },
 );
@@ -78,6 +71,6 @@ function pausedView({ functionId, pause, changed }: PausedFunction): object {
   return {
     functionId: plainName(functionId),
     changed,
-    pause: pause && { sinceAt: isoTime(pause.sinceMs), sinceMs: pause.sinceMs, note: pause.note },
+    pause: pauseView(pause),
   };
 }

@@ -30,7 +30,12 @@ async function readSources({ dispatcher, store, version, isDraining, ...parts }:
     store: store.stats(),
     database,
     queue: database.ok ? await store.queueDepth().catch(() => null) : null,
+    tables: database.ok ? await store.tableSizes().catch(() => null) : null,
+    spans: parts.spans(),
+    watchers: parts.live.watchers,
+    nowMs: parts.clock.nowMs(),
     process: parts.process(),
+    workers: dispatcher.conditions.byApp(),
     framesReceived: parts.framesReceived(),
   };
 }

@@ -1,6 +1,6 @@
 /** Routes that say which version of an app new runs begin with (docs/operate.md). */
 import { HoldfastError } from "@holdfast/core";
-import { plainName } from "@holdfast/store";
+import { type AppRollout, plainName, qualify } from "@holdfast/store";
 import type { Context, Hono } from "hono";
 import Type from "typebox";
 
@@ -13,11 +13,13 @@ import type { HttpParts } from "./parts.ts";
 
 const MAX_BODY_BYTES = 16 * 1024;
 
+const SetRollout = Type.Object({ version: Type.String(), percent: Type.Number(), sinceAt: At, sinceMs: Ms });
+
 const RolloutSchema = Type.Object(
   {
     appId: Type.String(),
     changed: Type.Boolean({ description: "False: it was so before." }),
-    rollout: orNull(Type.Object({ version: Type.String(), percent: Type.Number(), sinceAt: At, sinceMs: Ms })),
+    rollout: orNull(SetRollout),
     versions: Type.Array(Type.String(), { description: "Those that the app has, the newest first." }),
   },
   { title: "Rollout" },
@@ -43,6 +45,16 @@ const PUT = describe({
   failures: { 400: "No deployment of the app has the version.", 404: "No such app has connected." },
 });
 
+const GET = describe({
+  operationId: "getRollout",
+  summary: "Shows with which version so many in a hundred of an app's new runs begin.",
+  tag: "functions",
+  params,
+  answers: {
+    200: Type.Object({ appId: Type.String(), rollout: orNull(SetRollout) }, { title: "AppRollout" }),
+  },
+});
+
 const DELETE = describe({
   operationId: "removeRollout",
   summary: "Begins all new runs of an app with its newest version again.",
@@ -56,10 +68,15 @@ export function rolloutsApi(app: Hono, { dispatcher }: HttpParts): void {
   const set = async (c: Context, rollout: { version: string; percent: number } | null): Promise<Response> => {
     const name = c.req.param("id") ?? "";
     const { appId, rollout: now, ...rest } = await dispatcher.controls.setRollout(c.get("environment"), name, rollout);
-    const { version, percent, sinceMs } = now ?? { version: "", percent: 0, sinceMs: 0 };
-    const shown = now && { version, percent, sinceAt: isoTime(sinceMs), sinceMs };
-    return c.json({ appId: plainName(appId), ...rest, rollout: shown });
+    return c.json({ appId: plainName(appId), ...rest, rollout: rolloutView(now) });
   };
+
+  app.get("/v1/apps/:id/rollout", GET, async (c) => {
+    const { functions } = dispatcher;
+    await functions.renewIfChanged();
+    const appId = c.req.param("id");
+    return c.json({ appId, rollout: rolloutView(functions.controls.rolloutOf(qualify(c.get("environment"), appId))) });
+  });
 
   app.put("/v1/apps/:id/rollout", PUT, limitBody(MAX_BODY_BYTES), async (c) => {
     const { version, percent } = await bodyOf(c, ["version", "percent"]);
@@ -73,4 +90,10 @@ export function rolloutsApi(app: Hono, { dispatcher }: HttpParts): void {
   });
 
   app.delete("/v1/apps/:id/rollout", DELETE, (c) => set(c, null));
+}
+
+function rolloutView(rollout: AppRollout | null): object | null {
+  if (!rollout) return null;
+  const { version, percent, sinceMs } = rollout;
+  return { version, percent, sinceAt: isoTime(sinceMs), sinceMs };
 }

@@ -1,7 +1,15 @@
 /** What the live streams of runs send: a snapshot where they begin, then the rows of the log, until there is an end. */
 import { isEnded } from "@holdfast/engine";
-import { environmentOf, type LogChange, type LogPosition, type RunFilter, type RunStatus } from "@holdfast/store";
+import {
+  environmentOf,
+  type LogChange,
+  type LogPosition,
+  type RunDetail,
+  type RunFilter,
+  type RunStatus,
+} from "@holdfast/store";
 import { Watch } from "../live/watch.ts";
+import { nextLink } from "./chain-links.ts";
 import { type EventStream, messageText, quietText } from "./event-stream.ts";
 import { factsView } from "./fact-view.ts";
 
@@ -16,27 +24,76 @@ export type StreamParts = Pick<HttpParts, "store" | "live" | "timers" | "clock">
 type Texts = AsyncGenerator<string, void>;
 
 export interface OneRun {
+  /** What the caller has named. */
   readonly runId: string;
-  /** When the stream was asked for. */
-  readonly status: RunStatus;
+  /** Where it begins: the run itself, or one as which it went on. */
+  readonly link: RunDetail;
   /** Null: it begins with a snapshot. */
   readonly position: LogPosition | null;
+  /** It goes on with the runs as which the run goes on. */
+  readonly goesOn: boolean;
 }
 
-/** Ends with the run. */
+/** Ends with the run, and with the last one as which it goes on. */
 export function streamOfRun(parts: StreamParts, run: OneRun): EventStream {
-  const scope = { runIds: [run.runId], functionIds: [] };
-  const watch = new Watch(parts.live, parts.timers, scope, run.position);
-  return { texts: closing(watch, runTexts(parts, watch, run)), end: () => watch.close() };
+  let watch = watchOf(parts, run.link.head.id, run.position);
+  let isOver = false;
+  const texts = async function* (): Texts {
+    const first = messageOfLink(run.runId, run.link.head.id);
+    let ended = yield* linkTexts(parts, watch, { ...run, id: first });
+    while (ended && !isOver) {
+      const next = run.goesOn ? await parts.live.own(() => nextOf(parts, ended?.runId ?? "")) : null;
+      if (!next) return yield endText(ended);
+      const id = messageOfLink(run.runId, next.head.id);
+      const data = { continuedFrom: ended.runId, continuedAs: next.head.id };
+      // All of its rows are to come, so it begins where all logs begin.
+      yield messageText({ event: "continued", id: id(parts.store.logStart), data });
+      watch.close();
+      watch = watchOf(parts, next.head.id, parts.store.logStart);
+      ended = yield* linkTexts(parts, watch, { link: next, position: parts.store.logStart, id });
+    }
+  };
+  const end = (): void => {
+    isOver = true;
+    watch.close();
+  };
+  return { texts: closing({ close: end }, texts()), end };
 }
 
-async function* runTexts(parts: StreamParts, watch: Watch, { runId, position, status: asked }: OneRun): Texts {
-  let status = asked;
+const watchOf = ({ live, timers }: StreamParts, runId: string, position: LogPosition | null): Watch =>
+  new Watch(live, timers, { runIds: [runId], functionIds: [] }, position);
+
+async function nextOf({ store }: StreamParts, runId: string): Promise<RunDetail | null> {
+  const run = await store.getRun(runId);
+  return run && nextLink(store, run);
+}
+
+/** Of a run as which another went on, the id of a message says so: the stream goes on with it. */
+type IdOf = (position: LogPosition) => string;
+const messageOfLink =
+  (runId: string, link: string): IdOf =>
+  (position) =>
+    link === runId ? position : `${position}@${link}`;
+
+interface Ended {
+  readonly runId: string;
+  readonly status: RunStatus;
+  readonly id: string;
+}
+
+/** One run, until it has ended; null: the stream is over. */
+async function* linkTexts(
+  parts: StreamParts,
+  watch: Watch,
+  { link, position, id: idOf }: Pick<OneRun, "link" | "position"> & { readonly id: IdOf },
+): AsyncGenerator<string, Ended | null> {
+  const runId = link.head.id;
+  let { status } = link.head;
   if (position === null) {
-    const id = await watch.begin();
+    const at = await watch.begin();
     const detail = await parts.live.own(() => parts.store.getRun(runId));
-    if (!detail) return;
-    yield messageText({ event: "snapshot", id, data: { run: runDetailView(detail, false) } });
+    if (!detail) return null;
+    yield messageText({ event: "snapshot", id: idOf(at), data: { run: runDetailView(detail, false) } });
     status = detail.head.status;
   }
   for (;;) {
@@ -45,15 +102,16 @@ async function* runTexts(parts: StreamParts, watch: Watch, { runId, position, st
     switch (watched.type) {
       case "CHANGES":
         for (const change of watched.changes) status = change.status ?? status;
-        yield watched.changes.map(factsText).join("");
+        yield watched.changes.map((change) => factsText(change, idOf)).join("");
         break;
       case "QUIET":
-        if (isEnded(status)) return yield endText(status, watched.position);
-        yield quietText(watched.position);
+        if (isEnded(status)) return { runId, status, id: idOf(watched.position) };
+        yield quietText(idOf(watched.position));
         break;
       case "TOO_OLD":
       case "CLOSED":
-        return yield CLOSING;
+        yield CLOSING;
+        return null;
     }
   }
 }
@@ -119,7 +177,10 @@ async function* manyTexts(
     const nowMs = clock.monotonicMs();
     switch (watched.type) {
       case "CHANGES": {
-        const text = watched.changes.filter(wanted).map(factsText).join("");
+        const text = watched.changes
+          .filter(wanted)
+          .map((change) => factsText(change))
+          .join("");
         if (text === "" && nowMs - sentMs < HEARTBEAT_MS) break;
         yield text || quietText(watched.position);
         sentMs = nowMs;
@@ -143,7 +204,7 @@ async function* closing(watch: { close(): void }, texts: Texts): Texts {
   }
 }
 
-const factsText = (change: LogChange): string =>
-  messageText({ event: "facts", id: change.position, data: factsView(change) });
-const endText = (status: RunStatus, id: LogPosition): string => messageText({ event: "end", id, data: { status } });
+const factsText = (change: LogChange, idOf: IdOf = (position) => position): string =>
+  messageText({ event: "facts", id: idOf(change.position), data: factsView(change) });
+const endText = ({ status, id }: Ended): string => messageText({ event: "end", id, data: { status } });
 const CLOSING = messageText({ event: "closing", data: { reason: "The gateway goes down. Go on at another one." } });

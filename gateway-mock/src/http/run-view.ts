@@ -4,6 +4,7 @@ import {
   type DeferMeta,
   deferredEventId,
   FAILURE_KEY,
+  type LossMeta,
   type RevivalMeta,
   readMeta,
   readRunCreated,
@@ -104,6 +105,7 @@ export function runDetailView(detail: RunDetail, withLog: boolean): object {
     steps: stepViews(detail.log).map(withIsoTimes),
     defers: deferViews(detail),
     stalls: stallViews(detail.log),
+    commitsLost: lossViews(detail.log),
     leasesLost: detail.log.filter((row) => row.kind === "LEASE_LOST").length,
     jobs: detail.jobs,
     waits: detail.waits.map((wait) => ({ ...wait, name: plainName(wait.name) })),
@@ -144,6 +146,17 @@ export interface StallView extends StallMeta {
 function stallViews(log: readonly StoredLogRow[]): StallView[] {
   return log.flatMap(({ kind, atMs, dataJson }) =>
     kind === "STALLED" ? [{ atMs, ...readMeta<StallMeta>(dataJson) }] : [],
+  );
+}
+
+/** When the database had forgotten writes of the run, how many, and how many of these are there again. */
+export interface LossView extends LossMeta {
+  readonly atMs: number;
+}
+
+function lossViews(log: readonly StoredLogRow[]): LossView[] {
+  return log.flatMap(({ kind, atMs, dataJson }) =>
+    kind === "COMMITS_LOST" ? [{ atMs, ...readMeta<LossMeta>(dataJson) }] : [],
   );
 }
 

@@ -4,6 +4,8 @@ import { RUN_STATUSES, type RunDetail, type RunFilter, type RunStatus } from "@h
 import type { Context, Hono } from "hono";
 import Type from "typebox";
 import { findFunction } from "../dispatch/index.ts";
+import { LinksSchema } from "./chain-links.ts";
+import { graphFilterIn } from "./graph-filter.ts";
 import { answerJson } from "./json-answer.ts";
 import { waitAsAsked } from "./long-polls.ts";
 import { describe } from "./openapi/describe-route.ts";
@@ -12,6 +14,7 @@ import type { HttpParts } from "./parts.ts";
 import { instantIn } from "./read-instant.ts";
 import { runOr404 } from "./run-or-404.ts";
 import { runDetailView, runView } from "./run-view.ts";
+import { listRuns } from "./runs-of-key.ts";
 import { waitingView } from "./waiting-view.ts";
 
 const DEFAULT_LIMIT = 50;
@@ -31,6 +34,17 @@ const QuerySchema = Type.Object({
     Type.String({ description: "Created at this time or later: ISO 8601, or milliseconds since 1970." }),
   ),
   before: Type.Optional(Type.String({ description: "Created before this time." })),
+  key: Type.Optional(
+    Type.String({
+      description: "Of the event or the invocation with this id, as its sender gave it, as long as the id counts.",
+    }),
+  ),
+  error: Type.Optional(
+    Type.String({ description: "Failed and cancelled runs with this text in their error, in small or large letters." }),
+  ),
+  graph: Type.Optional(Type.String({ description: "Of a graph that is stored: its id." })),
+  tenant: Type.Optional(Type.String({ description: "With `graph`: whose graph it is." })),
+  test: Type.Optional(Type.String({ description: "`1`: only tests of graphs; `0`: none of them." })),
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_LIMIT, default: DEFAULT_LIMIT })),
   cursor: Type.Optional(Type.String({ description: "The `nextCursor` of the page before." })),
   waiting: Type.Optional(
@@ -57,9 +71,11 @@ const GET = describe({
     log: Type.Optional(Type.String({ description: "`1`: also the log." })),
     wait: Type.Optional(
       Type.String({
-        description: "Such as `30s`, at most a minute: answers once the run has ended, or as it is after that time.",
+        description:
+          "Such as `30s`, at most a minute: answers once the run has ended, or as it is after that time. A run that goes on as another (`continueAs`) has not ended: the answer is the last one then.",
       }),
     ),
+    links: LinksSchema,
   }),
   answers: { 200: RunDetailSchema },
   failures: {
@@ -97,7 +113,8 @@ export function runsApi(app: Hono, parts: HttpParts): void {
   const runHere = (c: Context, id: string): Promise<RunDetail> => runOr404(c, id, (runId) => store.getRun(runId));
 
   app.get("/v1/runs", LIST, async (c) => {
-    const { runs, nextCursor } = await store.listRuns(await readFilter(c, dispatcher.functions));
+    const filter = { ...(await readFilter(c, dispatcher.functions)), ...(await graphFilterIn(c, store)) };
+    const { runs, nextCursor } = await listRuns(parts, filter, c.req.query("key"));
     if (c.req.query("waiting") !== "1") return answerJson(c, { runs: runs.map(runView), nextCursor });
     const going = runs.flatMap(({ id, endedMs }) => (endedMs === null ? [id] : []));
     const why = await dispatcher.waitingRuns.whyWait(going);
@@ -106,9 +123,8 @@ export function runsApi(app: Hono, parts: HttpParts): void {
   });
 
   app.get("/v1/runs/:id", GET, async (c) => {
-    const id = c.req.param("id");
-    await waitAsAsked(c, id, parts);
-    const detail = await runHere(c, id);
+    const { id, ended } = await waitAsAsked(c, c.req.param("id"), parts);
+    const detail = ended ?? (await runHere(c, id));
     const waiting = await dispatcher.waitingRuns.whyWaits(detail);
     const descendants = await store.descendantsOf(id, MAX_DESCENDANTS);
     return answerJson(c, {
@@ -137,14 +153,14 @@ export function runsApi(app: Hono, parts: HttpParts): void {
 
 /** @throws HoldfastError `BODY_INVALID`, and `NOT_FOUND` for a function that there is not */
 async function readFilter(c: Context, functions: HttpParts["dispatcher"]["functions"]): Promise<RunFilter> {
-  const { cursor, eventName } = c.req.query();
+  const { cursor, eventName, error } = c.req.query();
   const name = c.req.query("functionId") ?? c.req.query("function");
   const eventId = c.req.query("eventId") ?? c.req.query("event");
   const limit = Number(c.req.query("limit") ?? DEFAULT_LIMIT);
   if (!Number.isInteger(limit) || limit < 1 || limit > MAX_LIMIT) {
     throw new HoldfastError("BODY_INVALID", `\`limit\` must be 1 to ${MAX_LIMIT}.`);
   }
-  const statuses = readStatuses(c.req.query("status"));
+  const statuses = readStatuses(c.req.query("status")) ?? (error === undefined ? undefined : ENDED_BADLY);
   const createdAfterMs = instantIn("after", c.req.query("after"));
   const createdBeforeMs = instantIn("before", c.req.query("before"));
   const environment: string = c.get("environment");
@@ -156,11 +172,15 @@ async function readFilter(c: Context, functions: HttpParts["dispatcher"]["functi
     ...(fn === undefined ? {} : { functionId: fn.id }),
     ...(eventId === undefined ? {} : { eventId }),
     ...(eventName === undefined ? {} : { eventName }),
+    // As it stands in JSON.
+    ...(error === undefined ? {} : { errorText: JSON.stringify(error).slice(1, -1) }),
     ...(createdAfterMs === undefined ? {} : { createdAfterMs }),
     ...(createdBeforeMs === undefined ? {} : { createdBeforeMs }),
     ...(cursor === undefined ? {} : { cursor }),
   };
 }
+
+const ENDED_BADLY: readonly RunStatus[] = ["FAILED", "CANCELLED"];
 
 function readStatuses(text: string | undefined): readonly RunStatus[] | undefined {
   if (text === undefined) return undefined;

@@ -5,8 +5,24 @@ import Type from "typebox";
 import { describe } from "./openapi/describe-route.ts";
 import { orNull } from "./openapi/schemas.ts";
 import type { HttpParts } from "./parts.ts";
+import { AppWorkersSchema } from "./worker-state-schema.ts";
 
-const ReadySchema = Type.Object({ ready: Type.Boolean(), reason: Type.Optional(Type.String()) }, { title: "Ready" });
+const CommitsLostSchema = Type.Object(
+  {
+    atMs: Type.Number(),
+    batches: Type.Integer({ description: "Commits that are gone." }),
+    writes: Type.Integer({ description: "Writes of these, as far as they are known." }),
+    restored: Type.Integer({ description: "Those that were sent again and are there." }),
+    runs: Type.Integer(),
+    incomplete: Type.Array(Type.String(), { description: "The first few runs of which something is missing." }),
+    isOver: Type.Boolean({ description: "False: it is being sent again." }),
+  },
+  { title: "CommitsLost", description: "What the database had forgotten of what it had acknowledged to this gateway." },
+);
+const ReadySchema = Type.Object(
+  { ready: Type.Boolean(), reason: Type.Optional(Type.String()), commitsLost: Type.Optional(CommitsLostSchema) },
+  { title: "Ready" },
+);
 const CountersSchema = Type.Object({}, { additionalProperties: true, description: "Names and numbers." });
 const DatabaseSchema = Type.Object(
   {
@@ -16,6 +32,7 @@ const DatabaseSchema = Type.Object(
     outages: Type.Integer(),
     awayMsTotal: Type.Number(),
     conflicts: Type.Integer(),
+    commitsLost: orNull(CommitsLostSchema),
   },
   { title: "DatabaseHealth" },
 );
@@ -32,6 +49,8 @@ const TableSchema = Type.Object(
   },
   { title: "TableSize" },
 );
+
+const RESENDING = "COMMITS_LOST: the database has gone back; what it had acknowledged is being sent again";
 
 export function statusApi(app: Hono, parts: HttpParts): void {
   const { dispatcher, store, version } = parts;
@@ -59,8 +78,10 @@ export function statusApi(app: Hono, parts: HttpParts): void {
       if (parts.isDraining()) return c.json({ ready: false, reason: "draining" }, 503);
       try {
         await store.ping();
-        const { ok, error } = store.health();
-        return ok ? c.json({ ready: true }) : c.json({ ready: false, reason: error }, 503);
+        const { ok, error, commitsLost } = store.health();
+        const lost = commitsLost ? { commitsLost } : {};
+        if (commitsLost?.isOver === false) return c.json({ ready: false, reason: RESENDING, ...lost }, 503);
+        return ok ? c.json({ ready: true, ...lost }) : c.json({ ready: false, reason: error, ...lost }, 503);
       } catch (error) {
         return c.json({ ready: false, reason: messageOf(error) }, 503);
       }
@@ -69,7 +90,7 @@ export function statusApi(app: Hono, parts: HttpParts): void {
 
   const metrics = describe({
     operationId: "getMetrics",
-    summary: "Counters of the dispatcher, the store, the database, the queue and the process.",
+    summary: "Counters of the dispatcher, the store, the database, the queue, the workers and the process.",
     tag: "gateway",
     answers: {
       200: Type.Object({
@@ -82,10 +103,13 @@ export function statusApi(app: Hono, parts: HttpParts): void {
             leased: Type.Number(),
             later: Type.Number(),
             oldestDueMs: orNull(Type.Number()),
+            lanes: Type.Number({ description: "Of functions with limits: lanes that have jobs." }),
+            dueInLanes: Type.Number({ description: "Due jobs that wait in them for a slot." }),
           }),
           Type.Null(),
         ]),
         tables: Type.Union([Type.Array(TableSchema), Type.Null()]),
+        workers: Type.Array(AppWorkersSchema, { description: "By app, of those that say how they are." }),
         process: CountersSchema,
       }),
     },
@@ -95,6 +119,7 @@ export function statusApi(app: Hono, parts: HttpParts): void {
     const queue = database.ok ? await store.queueDepth() : null;
     const tables = database.ok ? await store.tableSizes() : null;
     const counters = { dispatcher: dispatcher.status(), store: store.stats() };
-    return c.json({ ...counters, database, queue, tables, process: parts.process() });
+    const workers = dispatcher.conditions.byApp();
+    return c.json({ ...counters, database, queue, tables, workers, process: parts.process() });
   });
 }

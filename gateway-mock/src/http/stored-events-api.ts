@@ -1,13 +1,28 @@
-/** The route that shows an event that was stored. */
-import { environmentOf, plainName } from "@holdfast/store";
+/** Routes that list and show events that were stored. */
+import { HoldfastError } from "@holdfast/core";
+import { environmentOf, plainName, qualify } from "@holdfast/store";
 import type { Hono } from "hono";
 import Type from "typebox";
 import { notFound } from "./errors.ts";
 import { isoTime } from "./iso-time.ts";
 import { answerJson, storedJson } from "./json-answer.ts";
 import { describe } from "./openapi/describe-route.ts";
-import { At, Json, Ms } from "./openapi/schemas.ts";
+import { At, Json, Ms, orNull } from "./openapi/schemas.ts";
 import type { HttpParts } from "./parts.ts";
+
+const DEFAULT_LIMIT = 50;
+const MAX_LIMIT = 1000;
+
+const CollectedSchema = Type.Object(
+  {
+    functionId: Type.String(),
+    reason: Type.Enum(["DEBOUNCED", "BATCHED"]),
+    message: Type.String({ description: "In one sentence." }),
+    untilMs: Ms,
+    untilAt: At,
+  },
+  { title: "CollectedEvent" },
+);
 
 const EventSchema = Type.Object(
   {
@@ -19,6 +34,10 @@ const EventSchema = Type.Object(
     receivedMs: Ms,
     event: Json,
     runIds: Type.Array(Type.String()),
+    collected: Type.Array(CollectedSchema, {
+      description:
+        "Functions that collect it with other events before they start a run. Of a debounce only the last event is there.",
+    }),
   },
   { title: "StoredEvent" },
 );
@@ -32,11 +51,59 @@ const GET = describe({
   failures: { 404: "There is no such event." },
 });
 
-export function storedEventsApi(app: Hono, { store }: Pick<HttpParts, "store">): void {
+const ListedSchema = Type.Object(
+  {
+    id: Type.String(),
+    name: Type.String(),
+    receivedAt: At,
+    receivedMs: Ms,
+    runIds: Type.Array(Type.String(), { description: "The first few of the runs that it has started." }),
+    runCount: Type.Integer(),
+  },
+  { title: "ListedEvent" },
+);
+
+const LIST = describe({
+  operationId: "listEvents",
+  summary: "Lists stored events, the newest first.",
+  description: "Where events that fit are rare a page may come short: `nextCursor` says where to go on.",
+  tag: "events",
+  query: Type.Object({
+    name: Type.Optional(Type.String({ description: "Exact, or a beginning: `shop/*`." })),
+    limit: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_LIMIT, default: DEFAULT_LIMIT })),
+    cursor: Type.Optional(Type.String({ description: "The `nextCursor` of the page before." })),
+  }),
+  answers: { 200: Type.Object({ events: Type.Array(ListedSchema), nextCursor: orNull(Type.String()) }) },
+});
+
+/** Shown of those that an event has started. */
+const SHOWN_RUNS = 5;
+
+export function storedEventsApi(app: Hono, { store, dispatcher }: Pick<HttpParts, "store" | "dispatcher">): void {
+  app.get("/v1/events", LIST, async (c) => {
+    const { name, cursor } = c.req.query();
+    const limit = Number(c.req.query("limit") ?? DEFAULT_LIMIT);
+    if (!Number.isInteger(limit) || limit < 1 || limit > MAX_LIMIT) {
+      throw new HoldfastError("BODY_INVALID", `\`limit\` must be 1 to ${MAX_LIMIT}.`);
+    }
+    const environment: string = c.get("environment");
+    const { events, nextCursor } = await store.listEvents({
+      ...{ limit, environment },
+      ...(cursor === undefined ? {} : { cursor }),
+      ...(name === undefined ? {} : { name: qualify(environment, name) }),
+    });
+    const views = events.map(({ id, name: qualified, receivedMs, runIds }) => ({
+      ...{ id, name: plainName(qualified), receivedAt: isoTime(receivedMs), receivedMs },
+      ...{ runIds: runIds.slice(0, SHOWN_RUNS), runCount: runIds.length },
+    }));
+    return c.json({ events: views, nextCursor });
+  });
+
   app.get("/v1/events/:id", GET, async (c) => {
     const id = c.req.param("id");
     const event = await store.getEvent(id);
     if (!event || environmentOf(event.name) !== c.get("environment")) throw notFound(`There is no event ${id}.`);
+    const collected = await dispatcher.waitingRuns.whyCollected(event);
     const { tsMs, receivedMs, payloadJson, runIds } = event;
     return answerJson(c, {
       id: event.id,
@@ -47,6 +114,7 @@ export function storedEventsApi(app: Hono, { store }: Pick<HttpParts, "store">):
       receivedMs,
       event: storedJson(payloadJson),
       runIds,
+      collected: collected.map((one) => ({ ...one, untilAt: isoTime(one.untilMs) })),
     });
   });
 }

@@ -1,11 +1,12 @@
 /** Routes that follow runs live, as Server-Sent Events (docs/observe.md). */
 import { HoldfastError } from "@holdfast/core";
-import { type LogPosition, RUN_STATUSES, type RunStatus } from "@holdfast/store";
+import { type LogPosition, RUN_STATUSES, type RunDetail, type RunStatus } from "@holdfast/store";
 import type { Context, Hono } from "hono";
 import Type from "typebox";
 
 import { findFunction } from "../dispatch/index.ts";
 
+import { followsLinks, LinksSchema, lastLink } from "./chain-links.ts";
 import { answerEvents, type EventStream } from "./event-stream.ts";
 import { describe } from "./openapi/describe-route.ts";
 import type { HttpParts } from "./parts.ts";
@@ -19,7 +20,9 @@ const MAX_LIMIT = 200;
 
 const EVENTS = {
   contentType: "text/event-stream",
-  schema: Type.String({ description: "Messages `snapshot`, `facts`, `end`, `reset`, `closing`; see docs/observe.md." }),
+  schema: Type.String({
+    description: "Messages `snapshot`, `facts`, `continued`, `end`, `reset`, `closing`; see docs/observe.md.",
+  }),
 };
 const LastEventId = Type.Optional(
   Type.String({ description: "As the header `Last-Event-ID`, for clients that cannot send one." }),
@@ -27,7 +30,7 @@ const LastEventId = Type.Optional(
 
 const ONE = describe({
   operationId: "followRun",
-  summary: "Follows a run until it ends.",
+  summary: "Follows a run until it ends, also the runs as which it goes on.",
   description:
     "A snapshot of the run, then each row of its log as it is stored. A client that sends the id of the last message in " +
     "`Last-Event-ID` goes on there, at any gateway.",
@@ -35,6 +38,7 @@ const ONE = describe({
   params: { id: "The run's id." },
   query: Type.Object({
     from: Type.Optional(Type.Enum(["now", "start"], { description: "`start`: no snapshot, but its whole log." })),
+    links: LinksSchema,
     lastEventId: LastEventId,
   }),
   answers: { 200: EVENTS },
@@ -76,7 +80,9 @@ export function streamApi(app: Hono, parts: HttpParts): void {
     });
 
   /** @throws HoldfastError `WATCHERS_FULL`, `POSITION_INVALID` */
-  const admit = async (c: Context): Promise<LogPosition | null> => {
+  const admit = async (
+    c: Context,
+  ): Promise<{ readonly position: LogPosition | null; readonly link: string | null }> => {
     if (live.isClosed) throw new HoldfastError("WATCHERS_FULL", "This gateway goes down: follow at another one.");
     if (live.watchers >= MAX_WATCHERS) {
       throw new HoldfastError(
@@ -84,10 +90,11 @@ export function streamApi(app: Hono, parts: HttpParts): void {
         `This gateway has ${MAX_WATCHERS} open live streams, as many as it may.`,
       );
     }
-    const position = c.req.header("last-event-id") ?? c.req.query("lastEventId");
-    if (position === undefined || position === "") return null;
+    const lastId = c.req.header("last-event-id") ?? c.req.query("lastEventId") ?? "";
+    if (lastId === "") return { position: null, link: null };
+    const [position = "", link = null] = lastId.split("@");
     await live.readOwn({ after: position, scope: { runIds: [], functionIds: [] }, limit: 1 });
-    return position;
+    return { position, link };
   };
 
   app.get("/v1/runs/stream", MANY, async (c) => {
@@ -96,7 +103,7 @@ export function streamApi(app: Hono, parts: HttpParts): void {
     const functionId = named === undefined ? null : (await findFunction(dispatcher.functions, environment, named)).id;
     const statuses = readStatuses(c.req.query("status"));
     const limit = readLimit(c.req.query("limit"));
-    const position = await admit(c);
+    const { position } = await admit(c);
     return answer(c, () => streamOfRuns(parts, { environment, functionId, statuses, limit, position }));
   });
 
@@ -104,9 +111,15 @@ export function streamApi(app: Hono, parts: HttpParts): void {
     const from = c.req.query("from") ?? "now";
     if (from !== "now" && from !== "start") throw invalid('`from` must be "now" or "start".');
     const runId = c.req.param("id");
-    const { head } = await runOr404(c, runId, (id) => live.own(() => store.getRun(id)));
-    const position = (await admit(c)) ?? (from === "start" ? store.logStart : null);
-    return answer(c, () => streamOfRun(parts, { runId, status: head.status, position }));
+    const goesOn = followsLinks(c);
+    const read = (id: string): Promise<RunDetail> => runOr404(c, id, (one) => live.own(() => store.getRun(one)));
+    const run = await read(runId);
+    const last = await admit(c);
+    const position = last.position ?? (from === "start" ? store.logStart : null);
+    const begins = last.link === null ? run : await read(last.link);
+    // A snapshot is of the run that is at work.
+    const link = position === null && goesOn ? await live.own(() => lastLink(store, run)) : begins;
+    return answer(c, () => streamOfRun(parts, { runId, link, position, goesOn }));
   });
 }
 

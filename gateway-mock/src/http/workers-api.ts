@@ -8,6 +8,7 @@ import { answerJson } from "./json-answer.ts";
 import { describe } from "./openapi/describe-route.ts";
 import { At, Ms, orNull } from "./openapi/schemas.ts";
 import type { HttpParts } from "./parts.ts";
+import { WorkerStateSchema } from "./worker-state-schema.ts";
 
 /** A part of a worker's capacity. `inFlight` is null when the worker is connected to another gateway. */
 export interface PartitionView {
@@ -33,6 +34,8 @@ export interface WorkerView {
   readonly capacity: number;
   readonly inFlight: number | null;
   readonly partitions: readonly PartitionView[];
+  /** Null when the worker is connected to another gateway. */
+  readonly condition: object | null;
 }
 
 const PartitionSchema = Type.Object({
@@ -40,6 +43,34 @@ const PartitionSchema = Type.Object({
   capacity: Type.Integer(),
   inFlight: orNull(Type.Integer({ description: "Null: the worker is connected to another gateway." })),
 });
+
+const StallReportSchema = Type.Object(
+  {
+    ...{ atMs: Ms, runId: orNull(Type.String()), instanceId: Type.Optional(Type.String()) },
+    cause: Type.Optional(Type.String({ description: "`blocked`, or `no-cpu`: the process was given no processor." })),
+    ...{ stalledMs: Type.Number(), waitedMs: Type.Optional(Type.Number()) },
+    ended: Type.Boolean({ description: "False: it was blocked still when it reported." }),
+    stepId: Type.Optional(Type.String()),
+    location: Type.Optional(Type.String({ description: "File, line and column." })),
+    ...{ codeName: Type.Optional(Type.String()), stack: Type.Optional(Type.String()) },
+    leasesGivenUp: Type.Optional(Type.Boolean()),
+  },
+  { title: "StallReport" },
+);
+
+const ConditionSchema = Type.Object(
+  {
+    heartbeatMs: Type.Number({ description: "How often it is to give a sign of life." }),
+    silentMs: Type.Number({ description: "For how long nothing was heard of it." }),
+    roundTripMs: orNull(Type.Number({ description: "Of the last ping to its connection thread; null = none yet." })),
+    extensions: Type.Array(Type.String()),
+    stalls: Type.Array(StallReportSchema, { description: "The last five reports about its main thread." }),
+    state: Type.Union([WorkerStateSchema, Type.Null()], {
+      description: "What it said of itself last; null: nothing, as without the extension `state`.",
+    }),
+  },
+  { title: "WorkerCondition" },
+);
 
 const WorkerSchema = Type.Object(
   {
@@ -55,6 +86,9 @@ const WorkerSchema = Type.Object(
     capacity: Type.Integer(),
     inFlight: orNull(Type.Integer()),
     partitions: Type.Array(PartitionSchema),
+    condition: Type.Union([ConditionSchema, Type.Null()], {
+      description: "Null: the worker is connected to another gateway, which has it.",
+    }),
   },
   { title: "Worker" },
 );
@@ -95,7 +129,7 @@ const RESUME = describe({
 export function workersApi(app: Hono, { store, dispatcher }: HttpParts): void {
   const viewOf = (one: ListedConnection): WorkerView => {
     const isDrained = dispatcher.functions.controls.isDrained(environmentOf(one.appIds[0] ?? ""), one.instanceId);
-    return workerView(one, isDrained, dispatcher.inFlightOf(one.id));
+    return workerView(one, isDrained, dispatcher.conditions);
   };
   const described = describe({
     operationId: "listWorkers",
@@ -122,7 +156,12 @@ export function workersApi(app: Hono, { store, dispatcher }: HttpParts): void {
   app.post("/v1/workers/:id/resume", RESUME, (c) => drain(c, false));
 }
 
-function workerView(connection: ListedConnection, drained: boolean, inFlight: readonly number[] | null): WorkerView {
+function workerView(
+  connection: ListedConnection,
+  drained: boolean,
+  conditions: HttpParts["dispatcher"]["conditions"],
+): WorkerView {
+  const inFlight = conditions.inFlightOf(connection.id);
   const { id, gatewayId, instanceId, versions, status, connectedMs, queues, capacity, partitions } = connection;
   return {
     connectionId: id,
@@ -141,5 +180,6 @@ function workerView(connection: ListedConnection, drained: boolean, inFlight: re
       capacity: one.capacity,
       inFlight: inFlight?.[index + 1] ?? null,
     })),
+    condition: conditions.of(id),
   };
 }

@@ -1,7 +1,8 @@
 /** What `/metrics` is made of: one reading of everything that counts, taken when one is asked for. */
 import type { HistogramCounts } from "@holdfast/core";
-import type { DatabaseHealth, QueueDepth, StoreStats } from "@holdfast/store";
-import type { Dispatcher } from "../dispatch/index.ts";
+import type { DatabaseHealth, QueueDepth, StoreStats, TableSize } from "@holdfast/store";
+import type { AppWorkersState, Dispatcher } from "../dispatch/index.ts";
+import type { SpanCounts } from "../telemetry/span-options.ts";
 import type { ProcessReading } from "./process-reading.ts";
 
 export interface MetricSources {
@@ -14,7 +15,15 @@ export interface MetricSources {
   readonly database: DatabaseHealth;
   /** Null while the database is away. */
   readonly queue: QueueDepth | null;
+  readonly tables: readonly TableSize[] | null;
+  /** Null: no spans are made. */
+  readonly spans: SpanCounts | null;
+  /** Clients of live streams. */
+  readonly watchers: number;
+  readonly nowMs: number;
   readonly process: ProcessReading;
+  /** Those that say how they are, by app. */
+  readonly workers: readonly AppWorkersState[];
   /** Frames that workers have sent, by kind. */
   readonly framesReceived: ReadonlyMap<string, number>;
 }

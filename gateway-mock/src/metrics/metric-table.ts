@@ -3,19 +3,11 @@
  * product: dashboards and alerts are built on them, and `docs/metrics.md` lists them from here.
  */
 import { DEFAULT_ENVIRONMENT_NAME } from "@holdfast/core";
-import { environmentOf, plainName } from "@holdfast/store";
+import { environmentOf, plainName, type TableSize } from "@holdfast/store";
 import type { FunctionCount } from "../dispatch/index.ts";
-import type { Labelled, MetricSources, Reading } from "./metric-sources.ts";
-
-export type MetricKind = "counter" | "gauge" | "histogram";
-
-export interface MetricRow {
-  readonly name: string;
-  readonly kind: MetricKind;
-  readonly help: string;
-  readonly labels?: readonly string[];
-  readonly read: (sources: MetricSources) => Reading;
-}
+import { gauge, type MetricRow } from "./metric-row.ts";
+import type { Labelled, MetricSources } from "./metric-sources.ts";
+import { WORKERS } from "./worker-metrics.ts";
 
 const END_STATUSES = ["COMPLETED", "FAILED", "CANCELLED"] as const;
 
@@ -36,14 +28,6 @@ const stored = (name: string, count: StoreCount, help: string): MetricRow => ({
   read: ({ store }) => store[count],
 });
 
-const gauge = (name: string, help: string, read: MetricRow["read"], labels?: readonly string[]): MetricRow => ({
-  name: `holdfast_${name}`,
-  kind: "gauge",
-  help,
-  read,
-  ...(labels ? { labels } : {}),
-});
-
 const CONNECTIONS: readonly MetricRow[] = [
   gauge("workers", "Workers that are connected to this gateway.", ({ dispatcher }) => dispatcher.workers),
   gauge("sockets", "Open sockets of workers, those included that are not accepted yet.", (s) => s.process.sockets),
@@ -54,6 +38,8 @@ const CONNECTIONS: readonly MetricRow[] = [
     labels: ["kind"],
     read: ({ framesReceived }) => [...framesReceived].map(([kind, value]) => ({ labels: { kind }, value })),
   },
+  gauge("watchers", "Clients that follow runs live.", ({ watchers }) => watchers),
+  gauge("callers_waiting", "Callers that wait for the end of a run.", ({ dispatcher }) => dispatcher.waiting),
   gauge("draining", "1 once this gateway sends its workers elsewhere.", ({ isDraining }) => Number(isDraining)),
 ];
 
@@ -165,6 +151,50 @@ const QUEUE: readonly MetricRow[] = [
     "For how long the oldest due job has been due; 0 when none is.",
     ({ queue }) => queue && (queue.oldestDueMs ?? 0) / 1000,
   ),
+  gauge("queue_lanes", "Lanes, of functions with limits, that have jobs.", ({ queue }) => queue?.lanes ?? null),
+  gauge("queue_lane_jobs_due", "Due jobs that wait in lanes for a slot.", ({ queue }) => queue?.dueInLanes ?? null),
+];
+
+const TABLE_LABELS = ["table"] as const;
+const ofTables = (
+  metric: string,
+  help: string,
+  numberOf: (table: TableSize, nowMs: number) => number | null,
+): MetricRow =>
+  gauge(
+    metric,
+    help,
+    ({ tables, nowMs }) =>
+      tables?.flatMap((one) => {
+        const value = numberOf(one, nowMs);
+        return value === null ? [] : [{ labels: { table: one.table }, value }];
+      }) ?? null,
+    TABLE_LABELS,
+  );
+
+const TABLES: readonly MetricRow[] = [
+  ofTables("table_bytes", "Size of each table with its indexes.", ({ bytes }) => bytes),
+  ofTables("table_rows", "Rows of each table, as the database estimates them.", ({ rows }) => rows),
+  ofTables("table_partitions", "Table partitions of each table.", ({ partitions }) => partitions),
+  ofTables(
+    "table_oldest_seconds",
+    "How old the oldest row of a table is, where its ids tell.",
+    ({ oldestMs }, nowMs) => (oldestMs === null ? null : Math.max(0, nowMs - oldestMs) / 1000),
+  ),
+];
+
+const SPANS: readonly MetricRow[] = [
+  {
+    name: "holdfast_spans_total",
+    kind: "counter",
+    help: "Spans by what became of them: recorded, exported, or lost since the receiver did not take them. 0 without `otlpEndpoint`.",
+    labels: ["outcome"],
+    read: ({ spans }) =>
+      (["recorded", "exported", "lost"] as const).map((outcome) => ({
+        labels: { outcome },
+        value: spans?.[outcome] ?? 0,
+      })),
+  },
 ];
 
 const STORE: readonly MetricRow[] = [
@@ -187,6 +217,10 @@ const STORE: readonly MetricRow[] = [
   stored("log_rows", "logRows", "Rows written to the log of runs."),
   stored("stale_writes", "staleWrites", "Writes that a fence turned away."),
   stored("duplicate_rows", "duplicateRows", "Facts that the log had already."),
+  stored("commits_lost", "lostBatches", "Acknowledged group commits that the database had forgotten: it went back."),
+  stored("writes_lost", "lostWrites", "Writes of these, as far as they are known."),
+  stored("writes_restored", "restoredWrites", "Writes of these that were sent again and are there."),
+  stored("runs_incomplete", "incompleteRuns", "Runs of which such a write could not be sent again."),
   gauge("database_up", "1 while the database answers.", ({ database }) => Number(database.ok)),
   {
     name: "holdfast_database_outages_total",
@@ -252,7 +286,10 @@ export const METRICS: readonly MetricRow[] = [
   ...EVENTS_AND_RUNS,
   ...FUNCTIONS,
   ...WORK,
+  ...WORKERS,
   ...QUEUE,
+  ...TABLES,
   ...STORE,
+  ...SPANS,
   ...PROCESS,
 ];

@@ -1,7 +1,8 @@
 /** Writes a reading of all metrics in the text format of Prometheus; the library that does it is loaded at the first one. */
 import { type HistogramCounts, unreachable } from "@holdfast/core";
+import type { MetricRow } from "./metric-row.ts";
 import type { Labelled, MetricSources, Reading } from "./metric-sources.ts";
-import { METRICS, type MetricRow } from "./metric-table.ts";
+import { METRICS } from "./metric-table.ts";
 
 export const METRICS_CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 

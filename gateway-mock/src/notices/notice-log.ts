@@ -6,7 +6,7 @@ import type { Clock, Log, Timers } from "@holdfast/core";
 import type { Notice, OnNotice } from "../dispatch/index.ts";
 import { type NoticeWords, noticeLine } from "./notice-text.ts";
 
-/** Of what goes as it should, and of failures, each. */
+/** Of what goes as it should, of failures, and of events that started nothing, each. */
 const LINES_A_SECOND = 20;
 const SECOND_MS = 1_000;
 
@@ -16,17 +16,24 @@ export interface NoticeLogOptions extends NoticeWords {
   readonly timers: Timers;
 }
 
-type Counted = "events" | "runs completed" | "runs cancelled" | "runs failed" | "attempts failed";
+type Counted =
+  | "events"
+  | "events that started nothing"
+  | "runs completed"
+  | "runs cancelled"
+  | "runs failed"
+  | "attempts failed";
 
 export function noticeLog({ log, clock, timers, ...words }: NoticeLogOptions): OnNotice {
   let endsMs = Number.NEGATIVE_INFINITY;
-  const left = { routine: 0, failure: 0 };
+  const left = { routine: 0, failure: 0, unheard: 0 };
   const unsaid = new Map<Counted, number>();
 
   const begin = (): void => {
     endsMs = clock.monotonicMs() + SECOND_MS;
     left.routine = LINES_A_SECOND;
     left.failure = LINES_A_SECOND;
+    left.unheard = LINES_A_SECOND;
   };
   const sumUp = (): void => {
     const counts = Object.fromEntries(unsaid);
@@ -49,8 +56,12 @@ export function noticeLog({ log, clock, timers, ...words }: NoticeLogOptions): O
   };
 }
 
-function countedAs(notice: Notice): readonly [Counted, "routine" | "failure"] {
-  if (notice.type === "EVENT_STORED") return ["events", "routine"];
+function countedAs(notice: Notice): readonly [Counted, "routine" | "failure" | "unheard"] {
+  if (notice.type === "EVENT_STORED") {
+    const { functionIds, isAwaited, isCollected, skipped } = notice;
+    const isUnheard = functionIds.length === 0 && !isAwaited && !isCollected && skipped === 0;
+    return isUnheard ? ["events that started nothing", "unheard"] : ["events", "routine"];
+  }
   if (notice.type === "ATTEMPT_FAILED") return ["attempts failed", "failure"];
   switch (notice.status) {
     case "COMPLETED":

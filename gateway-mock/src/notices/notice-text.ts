@@ -3,14 +3,15 @@ import {
   isInstalledHoldfast,
   isNodeInternal,
   type LogLevel,
+  nearestName,
   type PlainError,
   stackFrames,
   unreachable,
 } from "@holdfast/core";
 import { eventMatches } from "@holdfast/engine";
 import { plainName } from "@holdfast/store";
-import { nearestName } from "../config/nearest-name.ts";
 import type { Notice } from "../dispatch/index.ts";
+import { durationText } from "./duration-text.ts";
 
 export interface NoticeLine {
   readonly level: LogLevel;
@@ -35,20 +36,38 @@ export function noticeLine(notice: Notice, words: NoticeWords): NoticeLine {
     case "RUN_ENDED":
       return endLine(notice, words);
     case "ATTEMPT_FAILED": {
-      const { runId, step, attempt, nextInMs, error } = notice;
+      const { runId, traceId, step, attempt, nextInMs, error } = notice;
       const functionId = plainName(notice.functionId);
       const what = step === null ? functionId : `${functionId}: step "${shown(step)}"`;
       const at = placeOf(error);
       return {
         level: "warn",
         message: `${what} failed, attempt ${attempt + 1}; next in ${durationText(nextInMs)}: ${errorText(error, at)}`,
-        data: { runId, functionId, ...(step === null ? {} : { step }), attempt, nextInMs, error: error.name, at },
+        data: {
+          runId,
+          functionId,
+          ...(step === null ? {} : { stepId: step }),
+          attempt,
+          nextInMs,
+          error: error.name,
+          at,
+          ...traced(traceId),
+        },
       };
     }
     default:
       return unreachable(notice);
   }
 }
+
+const traced = (traceId: string | undefined): object => (traceId === undefined ? {} : { traceId });
+
+/** Events that are made here, as what they are to their reader. */
+const WITHIN: Readonly<Record<string, string>> = {
+  "inngest/function.invoked": "A call of invoke",
+  "inngest/scheduled.timer": "A schedule",
+  "inngest/function.failed": "A failed run",
+};
 
 type EventNotice = Extract<Notice, { type: "EVENT_STORED" }>;
 
@@ -59,7 +78,9 @@ function eventLine(notice: EventNotice, { routine, listeners }: NoticeWords): No
   const line = (message: string, level: LogLevel = routine): NoticeLine => ({ level, message, data });
   if (functionIds.length > 0) {
     const more = functionIds.length > MOST_NAMED ? ` and ${functionIds.length - MOST_NAMED} more` : "";
-    return line(`Event ${name} starts ${functionIds.slice(0, MOST_NAMED).map(plainName).join(", ")}${more}`);
+    return line(
+      `${WITHIN[name] ?? `Event ${name}`} starts ${functionIds.slice(0, MOST_NAMED).map(plainName).join(", ")}${more}`,
+    );
   }
   if (isCollected) return line(`Event ${name} is collected with others: its run starts later`);
   if (skipped > 0)
@@ -87,10 +108,13 @@ function whyUnheard(name: string, names: readonly string[]): string {
 
 type EndNotice = Extract<Notice, { type: "RUN_ENDED" }>;
 
-function endLine({ runId, functionId, status, tookMs, error }: EndNotice, { routine }: NoticeWords): NoticeLine {
+function endLine(
+  { runId, functionId, status, tookMs, error, traceId }: EndNotice,
+  { routine }: NoticeWords,
+): NoticeLine {
   const name = plainName(functionId);
   const took = durationText(tookMs);
-  const data = { runId, functionId: name, status, tookMs };
+  const data = { runId, functionId: name, status, tookMs, ...traced(traceId) };
   if (error === null) return { level: routine, message: `${name} completed in ${took}`, data };
   if (status === "CANCELLED") return { level: routine, message: `${name} was cancelled: ${errorText(error)}`, data };
   const at = placeOf(error);
@@ -123,9 +147,4 @@ function shown(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not reach a terminal.
   const line = text.replaceAll(/[\u0000-\u001f\u007f-\u009f\s]+/g, " ").trim();
   return line.length > MAX_TEXT ? `${line.slice(0, MAX_TEXT)}…` : line;
-}
-
-function durationText(ms: number): string {
-  if (ms < 1_000) return `${Math.round(ms)} ms`;
-  return ms < 60_000 ? `${(ms / 1_000).toFixed(1)} s` : `${(ms / 60_000).toFixed(1)} min`;
 }

@@ -15,31 +15,37 @@ import {
   type Timers,
 } from "@holdfast/core";
 import {
+  ACKNOWLEDGED_LIMITS,
   type AnnouncedJob,
   checkTransition,
   functionsToAnnounce,
+  type HistoryLoss,
   type IntakeItem,
   type IntakeOutcome,
   jobsOfItem,
+  type LimitReads,
   notVirtual,
   type Store,
   type StoreReads,
+  type StoreStats,
   type WaitingReads,
 } from "@holdfast/store";
 import { changesOf } from "./changes/read-changes.ts";
 import { openSummaries, type Summaries } from "./changes/summaries.ts";
 import { type Database, OWN_CONNECTIONS, openDatabase } from "./connection/database.ts";
 import { migrate } from "./connection/migrate.ts";
-import { msOf } from "./connection/pg-values.ts";
+import { readSettingsBy } from "./connection/session-settings.ts";
 import { skipTime, virtualTime } from "./connection/virtual-time.ts";
 import { controlWrites } from "./controls.ts";
-import { earlierEvents } from "./earlier-events.ts";
+import { graphsOf } from "./graphs/graph-writes.ts";
+import { limitUse, listCrons } from "./limits.ts";
+import { overdueWork } from "./overdue-work.ts";
 import { loadCron, repairCrons, saveCrons } from "./queue/crons.ts";
-import { DueBounds } from "./queue/due-bounds.ts";
-import { claim, extendLeases, nextDueInMs, recallJobs, releaseLeases } from "./queue/leases.ts";
-import { adoptLanes, claimLimited } from "./queue/limited-claims.ts";
-import { loadEvents, loadWindow, postponeJob } from "./queue/windows.ts";
-import { getEvent, listEvents, queueDepthOf, readsOfRuns } from "./reads.ts";
+import { KeptClaims } from "./queue/kept-claims.ts";
+import { adoptLanes } from "./queue/limited-claims.ts";
+import { loadEvents, loadWindow, openWindows, postponeJob } from "./queue/windows.ts";
+import { allBounds, type Bounds, queueOf } from "./queue-calls.ts";
+import { eventsOfKeys, getEvent, listEvents, queueDepthOf, readsOfRuns } from "./reads.ts";
 import {
   listConnections,
   loadRegistry,
@@ -52,16 +58,14 @@ import {
   touchGateway,
   useToken,
 } from "./registry.ts";
-import { originsTidier } from "./repair/origins.ts";
 import { repairsOf } from "./repair/repairs.ts";
 import { previewPrune } from "./retention/preview.ts";
 import { retentionOf } from "./retention/retention.ts";
 import { tableSizesOf } from "./retention/sizes.ts";
 import { listRuns } from "./run-list.ts";
-import { loadRuns } from "./run-loader.ts";
 import { DEFAULT_TABLE_PARTITION_MS, openTablePartitions, type TablePartitions } from "./table-partitions.ts";
+import { tidierOf } from "./tidy.ts";
 import { openRuns, placesTaken, unmovedRuns } from "./waiting.ts";
-import { coalescedWaits } from "./waits.ts";
 import { openWakes, type Wakes } from "./wakes.ts";
 import { type GroupCommit, openGroupCommit } from "./writer/group-commit.ts";
 
@@ -76,6 +80,11 @@ export interface PostgresStoreOptions {
   readonly timers?: Timers;
   readonly random?: Random;
   readonly log?: Log;
+  /**
+   * Of acknowledged writes that are kept for half a minute, to be sent again to a database that has forgotten them; 0 =
+   * none. Default 64 MiB.
+   */
+  readonly resendMemoryBytes?: number;
   /** How much time a partition of the tables of runs, logs and events is for. Default a week. */
   readonly tablePartitionMs?: number;
   /** Time can be moved with `skipTime`. For tests, on a database of their own; all its gateways must have it. */
@@ -109,50 +118,94 @@ export function openPostgresStore(options: PostgresStoreOptions): Store {
   const tablePartitionMs = options.tablePartitionMs ?? DEFAULT_TABLE_PARTITION_MS;
   const partitions = openTablePartitions(database, tablePartitionMs);
   const summaries = openSummaries(database);
-  const writer = openGroupCommit(database, storeId);
+  const bounds = allBounds(database);
+  const { writer, claims, losses } = openWriter(database, storeId, bounds, options.resendMemoryBytes);
   const wakes = openWakes(database, storeId);
 
   return {
     ...readsOf(database),
     ...changesOf(database),
     ...writesOf(writer, wakes),
-    ...queueOf(database, nextId, random),
+    ...queueOf(database, { nextId, random, bounds, claims }),
     ...registryOf(database, wakes, partitions, summaries),
     ...controlWrites(database, wakes.notify),
     ...flowOf(database),
     ...retentionOf(database, tablePartitionMs),
     ...repairsOf(database),
-    migrate: () => migrate(url, { tablePartitionMs }),
+    ...graphsOf(database, wakes.notify),
+    async migrate() {
+      const settingsBy = await readSettingsBy(url);
+      database.sessions.setSettingsBy(settingsBy);
+      await migrate(url, { tablePartitionMs, settingsBy });
+    },
     async skipTime(ms) {
       if (!time) throw notVirtual();
       const nowMs = await skipTime(database, time, ms);
       wakes.notify({ type: "ANYTHING" });
       return nowMs;
     },
+    onLoss(listener) {
+      losses.add(listener);
+      return () => losses.delete(listener);
+    },
     onWake: wakes.onWake,
     notify: wakes.notify,
-    stats: () => ({
-      batches: writer.stats.batches,
-      optimisticBatches: writer.stats.optimistic,
-      transitions: writer.stats.units,
-      statements: writer.stats.statements,
-      logRows: writer.stats.logRows,
-      staleWrites: writer.stats.staleWrites,
-      duplicateRows: writer.stats.duplicateRows,
-      batchRetries: writer.stats.retries,
-      lostBatches: writer.stats.lostBatches,
-      queued: writer.waiting,
-      commitMs: Math.round(writer.stats.busyMs),
-      commitSeconds: writer.stats.histograms.seconds.read(),
-      commitUnits: writer.stats.histograms.units.read(),
-    }),
-    health: () => database.availability.health(),
+    stats: () => statsOf(writer),
+    health: () => ({ ...database.availability.health(), commitsLost: writer.lost }),
     async close(timeoutMs = 5000) {
       await writer.drain(timeoutMs);
       await writer.close();
       await Promise.all([wakes.close(), database.close()]);
     },
   };
+}
+
+const statsOf = (writer: GroupCommit): StoreStats => ({
+  batches: writer.stats.batches,
+  optimisticBatches: writer.stats.optimistic,
+  transitions: writer.stats.units,
+  statements: writer.stats.statements,
+  logRows: writer.stats.logRows,
+  staleWrites: writer.stats.staleWrites,
+  duplicateRows: writer.stats.duplicateRows,
+  batchRetries: writer.stats.retries,
+  lostBatches: writer.stats.lostBatches,
+  lostWrites: writer.stats.lostWrites,
+  restoredWrites: writer.stats.restoredWrites,
+  incompleteRuns: writer.stats.incompleteRuns,
+  queued: writer.waiting,
+  commitMs: Math.round(writer.stats.busyMs),
+  commitSeconds: writer.stats.histograms.seconds.read(),
+  commitUnits: writer.stats.histograms.units.read(),
+});
+
+interface OpenWriter {
+  readonly writer: GroupCommit;
+  readonly claims: KeptClaims;
+  /** Who hears of what the database had forgotten. */
+  readonly losses: Set<(loss: HistoryLoss) => void>;
+}
+
+function openWriter(
+  database: Database,
+  storeId: string,
+  bounds: Bounds,
+  maxBytes: number = ACKNOWLEDGED_LIMITS.maxBytes,
+): OpenWriter {
+  const losses: OpenWriter["losses"] = new Set();
+  const limits = { ...ACKNOWLEDGED_LIMITS, maxBytes };
+  const claims = new KeptClaims(limits.keptMs, database.options.monotonicMs);
+  const writer = openGroupCommit(database, storeId, {
+    limits,
+    restoreClaims: () => claims.restore(),
+    onLoss(loss) {
+      // Jobs that had been done are due again, since long ago.
+      bounds.all.forget();
+      for (const listener of losses) listener(loss);
+    },
+  });
+  database.doubts.settleWith(() => writer.verify());
+  return { writer, claims, losses };
 }
 
 function writesOf(writer: GroupCommit, wakes: Wakes): Pick<Store, "commit" | "intake"> {
@@ -184,58 +237,6 @@ function writesOf(writer: GroupCommit, wakes: Wakes): Pick<Store, "commit" | "in
     intake: (items) => Promise.all(items.map(takeIn)),
   };
 }
-
-function queueOf(
-  database: Database,
-  nextId: () => string,
-  random: Random,
-): Pick<
-  Store,
-  | "claim"
-  | "claimLimited"
-  | "extendLeases"
-  | "releaseLeases"
-  | "recallJobs"
-  | "finishJob"
-  | "findWaits"
-  | "waitPaths"
-  | "scanEvents"
-  | "writesUnderWay"
-  | "loadRuns"
-  | "nextDueInMs"
-  | "nowMs"
-> {
-  const { query } = database;
-  const bounds = new DueBounds(database.options.monotonicMs);
-  const limitedBounds = new DueBounds(database.options.monotonicMs);
-  const allBounds = {
-    forget() {
-      bounds.forget();
-      limitedBounds.forget();
-    },
-  };
-  return {
-    claim: (request) => claim(database, bounds, nextId(), request),
-    claimLimited: (request) => claimLimited(database, limitedBounds, nextId(), laneToStartAt(random), request),
-    extendLeases: (leases) => extendLeases(query, leases),
-    recallJobs: (wants) => recallJobs(query, allBounds, wants),
-    releaseLeases: (leases) => releaseLeases(query, leases),
-    ...coalescedWaits(query),
-    ...earlierEvents(query),
-    loadRuns: (runIds) => loadRuns(query, runIds),
-    nextDueInMs: (functionIds) => nextDueInMs(query, bounds, functionIds),
-    async nowMs() {
-      const [row] = await query<{ now_ms: number }>(`SELECT ${msOf("clock_timestamp()")} AS now_ms`);
-      return Number(row?.now_ms);
-    },
-  };
-}
-
-/** Ids of lanes are hexadecimal digits of a hash, so each has its turn. */
-const laneToStartAt = (random: Random): string =>
-  Math.floor(random() * 65_536)
-    .toString(16)
-    .padStart(4, "0");
 
 function flowOf({
   query,
@@ -271,7 +272,7 @@ function registryOf(
   | "touchConnections"
   | "touchGateway"
 > {
-  const tidyOrigins = originsTidier(database);
+  const tidy = tidierOf(database);
   return {
     async saveApps(apps) {
       const { functions, changed } = await saveApps(database, apps);
@@ -288,22 +289,27 @@ function registryOf(
     async touchConnections(gatewayId, staleAfterMs) {
       await touchConnections(database, gatewayId, staleAfterMs);
       await partitions.keep();
-      await tidyOrigins();
+      await tidy();
       await summaries.keep();
     },
   };
 }
 
-function readsOf(database: Database): StoreReads & WaitingReads {
+function readsOf(database: Database): StoreReads & WaitingReads & LimitReads {
   const { query } = database;
   return {
     openRuns: (runIds) => openRuns(query, runIds),
     placesTaken: (asked) => placesTaken(query, asked),
+    overdueWork: (asked) => overdueWork(query, asked),
+    limitUse: (functionIds) => limitUse(query, functionIds),
+    listCrons: () => listCrons(query),
+    openWindows: (functionIds) => openWindows(query, functionIds),
     unmovedRuns: (page) => unmovedRuns(query, page),
     listRuns: (filter) => listRuns(database, filter),
     ...readsOfRuns(database),
     listEvents: (filter) => listEvents(database, filter),
     getEvent: (eventId) => getEvent(database, eventId),
+    eventsOfKeys: (keys) => eventsOfKeys(database, keys),
     listConnections: () => listConnections(database),
     queueDepth: queueDepthOf(database),
     tableSizes: tableSizesOf(database),

@@ -2,8 +2,9 @@
 import { coalesced } from "@holdfast/core";
 import type {
   EventDetail,
+  EventFilter,
+  EventKey,
   EventPage,
-  EventView,
   JobView,
   QueueDepth,
   RunDetail,
@@ -11,13 +12,14 @@ import type {
   StoreReads,
 } from "@holdfast/store";
 import type { Database, Query } from "./connection/database.ts";
-import { isAmong, msOf, textArray } from "./connection/pg-values.ts";
+import { isAmong, msOf, msSince, textArray } from "./connection/pg-values.ts";
 
 import { holdsOf } from "./retention/holds.ts";
 import { type HeadRow, headColumns, headOf, SHOWN_STATUS } from "./rows.ts";
 import { pageSize } from "./run-list.ts";
 import { loadLogs } from "./run-loader.ts";
 import { waitsOfRuns } from "./waits.ts";
+import { EVENT_KEY_LIFETIME } from "./writer/event-keys.ts";
 
 /** What many ask at the same time shares statements. */
 export const readsOfRuns = (database: Pick<Database, "query">): Pick<StoreReads, "getRun" | "endsOf"> => ({
@@ -114,31 +116,66 @@ interface EventRow {
 
 const EVENT_COLUMNS = `id, name, ${msOf("ts")} AS ts_ms, ${msOf("received_at")} AS received_ms, payload, run_ids`;
 
-const eventOf = (row: EventRow): EventView => ({
+const detailOf = (row: EventRow): EventDetail => ({
   id: row.id,
   name: row.name,
   tsMs: row.ts_ms,
   receivedMs: row.received_ms,
   payloadJson: row.payload,
+  runIds: row.run_ids === "" ? [] : row.run_ids.split(" "),
 });
 
+/** A page looks at so many events at most, so one by a rare name takes as long with a million events as with none. */
+const LOOKED_AT = 20_000;
+
 export async function listEvents(
-  database: Database,
-  filter: { readonly limit: number; readonly cursor?: string; readonly name?: string },
+  { query }: Pick<Database, "query">,
+  { limit: asked, cursor, name, environment }: EventFilter,
 ): Promise<EventPage> {
-  const limit = pageSize(filter.limit);
-  const rows = await database.query<EventRow>(
-    `SELECT ${EVENT_COLUMNS} FROM holdfast.events
-WHERE ($2::text IS NULL OR id < $2) AND ($3::text IS NULL OR name = $3) ORDER BY id DESC LIMIT $1`,
-    [limit + 1, filter.cursor ?? null, filter.name ?? null],
+  const limit = pageSize(asked);
+  const isOpen = name === undefined && environment === undefined;
+  const begin = name?.endsWith("*") ? name.slice(0, -1) : null;
+  const rows = await query<EventRow & { readonly last: string | null }>(
+    `WITH looked AS MATERIALIZED (
+  SELECT id, name FROM holdfast.events WHERE ($2::text IS NULL OR id < $2) ORDER BY id DESC LIMIT $3
+), found AS MATERIALIZED (
+  SELECT id FROM looked WHERE ($4::text IS NULL OR name = $4) AND ($5::text IS NULL OR starts_with(name, $5))
+    AND ($6::text IS NULL OR CASE WHEN $6 = '' THEN NOT starts_with(name, '@@') OR starts_with(name, '@@:')
+      ELSE starts_with(name, '@@' || $6 || ':') END)
+  ORDER BY id DESC LIMIT $1
+)
+SELECT ${EVENT_COLUMNS}, (SELECT CASE WHEN count(*) = $3 THEN min(looked.id) END FROM looked) AS last
+FROM holdfast.events WHERE id = ANY (ARRAY(SELECT found.id FROM found))
+UNION ALL SELECT NULL, NULL, NULL, NULL, NULL, NULL, (SELECT CASE WHEN count(*) = $3 THEN min(looked.id) END FROM looked)
+ORDER BY id DESC NULLS LAST`,
+    [
+      limit + 1,
+      cursor ?? null,
+      isOpen ? limit + 1 : LOOKED_AT,
+      begin === null ? (name ?? null) : null,
+      begin,
+      environment ?? null,
+    ],
   );
-  const events = rows.slice(0, limit).map(eventOf);
-  return { events, nextCursor: rows.length > limit ? (events.at(-1)?.id ?? null) : null };
+  const found = rows.slice(0, -1).map(detailOf);
+  const events = found.slice(0, limit);
+  if (found.length > limit) return { events, nextCursor: events.at(-1)?.id ?? null };
+  return { events, nextCursor: isOpen ? null : (rows.at(-1)?.last ?? null) };
 }
 
 export async function getEvent(database: Database, eventId: string): Promise<EventDetail | null> {
   const [row] = await database.query<EventRow>(`SELECT ${EVENT_COLUMNS} FROM holdfast.events WHERE id = $1`, [eventId]);
-  return row ? { ...eventOf(row), runIds: row.run_ids === "" ? [] : row.run_ids.split(" ") } : null;
+  return row ? detailOf(row) : null;
+}
+
+export async function eventsOfKeys({ query }: Pick<Database, "query">, keys: readonly EventKey[]): Promise<string[]> {
+  if (keys.length === 0) return [];
+  const rows = await query<{ event_id: string }>(
+    `SELECT DISTINCT event_id FROM holdfast.event_keys WHERE (name, key) IN (SELECT * FROM unnest($1::text[], $2::text[]))
+  AND received_at >= now() - interval '${EVENT_KEY_LIFETIME}' ORDER BY event_id`,
+    [textArray(keys.map(({ name }) => name)), textArray(keys.map(({ key }) => key))],
+  );
+  return rows.map(({ event_id: id }) => id);
 }
 
 /** A count that takes no longer is made each time. */
@@ -171,8 +208,10 @@ async function countJobs(query: Query): Promise<QueueDepth> {
     `SELECT count(*) FILTER (WHERE available_at <= now())::float8 AS due,
 count(*) FILTER (WHERE available_at > now() AND leased_by IS NOT NULL)::float8 AS leased,
 count(*) FILTER (WHERE available_at > now() AND leased_by IS NULL)::float8 AS later,
-extract(epoch FROM now() - min(available_at) FILTER (WHERE available_at <= now()))::float8 * 1000 AS "oldestDueMs"
+${msSince("min(available_at) FILTER (WHERE available_at <= now())")} AS "oldestDueMs",
+count(DISTINCT (function_id, lane)) FILTER (WHERE lane <> '')::float8 AS lanes,
+count(*) FILTER (WHERE lane <> '' AND available_at <= now())::float8 AS "dueInLanes"
 FROM holdfast.queue`,
   );
-  return row ?? { due: 0, leased: 0, later: 0, oldestDueMs: null };
+  return row ?? { due: 0, leased: 0, later: 0, oldestDueMs: null, lanes: 0, dueInLanes: 0 };
 }

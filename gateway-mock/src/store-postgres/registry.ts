@@ -17,7 +17,7 @@ import {
 import type { Database, Query } from "./connection/database.ts";
 import { intervalOf, msOf, textArray, timeOf } from "./connection/pg-values.ts";
 import { CONTROLS, type ControlColumns, controlsOf } from "./controls.ts";
-import { EVENT_KEY_LIFETIME } from "./writer/event-keys.ts";
+import { PUBLISHED, publishedOf } from "./graphs/rows.ts";
 
 interface FunctionRow {
   readonly slug: string;
@@ -148,10 +148,11 @@ const LOAD = `SELECT r.version::float8 AS version,
   (SELECT COALESCE(json_agg(d ORDER BY d.app_id COLLATE "C", d.since DESC), '[]') FROM (
     SELECT app_id, version, slugs, queues, since FROM holdfast.app_groups
     WHERE slugs IS NOT NULL AND seen_at > now() - interval '7 days') d)::text AS deployments,
-  ${CONTROLS}
+  ${CONTROLS}, ${PUBLISHED}
 FROM holdfast.registry r WHERE r.one`;
 
 interface LoadedRow extends ControlColumns {
+  readonly graphs: string;
   readonly version: number;
   readonly functions: string;
   readonly deployments: string;
@@ -175,6 +176,7 @@ export async function loadRegistry({ query }: Pick<Database, "query">): Promise<
       return { appId, version, slugs, queues: JSON.parse(queues) as Deployment["queues"] };
     }),
     controls: controlsOf(row),
+    graphs: publishedOf(row?.graphs ?? "[]"),
   };
 }
 
@@ -230,7 +232,6 @@ export async function touchConnections(database: Database, gatewayId: string, st
 WHERE seen_at < now() - $1::float8 * interval '1 millisecond' ORDER BY id FOR UPDATE SKIP LOCKED)`,
     [staleAfterMs],
   );
-  await tidy(database);
 }
 
 export async function touchGateway(database: Database, gatewayId: string): Promise<void> {
@@ -255,24 +256,6 @@ ON CONFLICT (connection_id) DO NOTHING RETURNING connection_id`,
     [connectionId, lifetimeMs],
   );
   return rows.length > 0;
-}
-
-/** What is past its time: keys of events, and marks of stores that are long gone. */
-async function tidy(database: Database): Promise<void> {
-  await database.query(`DELETE FROM holdfast.event_keys WHERE (name, key) IN (SELECT name, key FROM holdfast.event_keys
-WHERE received_at < now() - interval '${EVENT_KEY_LIFETIME}' ORDER BY received_at LIMIT 5000 FOR UPDATE SKIP LOCKED)`);
-  await database.query(`DELETE FROM holdfast.used_tokens WHERE connection_id IN (SELECT connection_id
-FROM holdfast.used_tokens WHERE expires_at < now() ORDER BY connection_id LIMIT 5000 FOR UPDATE SKIP LOCKED)`);
-  await database.query(`DELETE FROM holdfast.writers WHERE id IN (SELECT id FROM holdfast.writers
-WHERE seen_at < now() - interval '7 days' FOR UPDATE SKIP LOCKED)`);
-  await database.query(`DELETE FROM holdfast.worker_drains d WHERE since < now() - interval '7 days'
-AND NOT EXISTS (SELECT FROM holdfast.connections c WHERE right(d.instance, length(c.instance_id)) = c.instance_id)`);
-  await database.query(`DELETE FROM holdfast.gateways WHERE id IN (SELECT id FROM holdfast.gateways
-WHERE seen_at < now() - interval '7 days' FOR UPDATE SKIP LOCKED)`);
-  await database.query(`DELETE FROM holdfast.gates WHERE (function_id, kind, key) IN (
-SELECT function_id, kind, key FROM holdfast.gates g WHERE expires_at < now() AND (kind <> 'single'
-  OR NOT EXISTS (SELECT FROM holdfast.runs r WHERE r.id = g.run_id AND r.ended_at IS NULL))
-ORDER BY expires_at LIMIT 5000 FOR UPDATE SKIP LOCKED)`);
 }
 
 /** What a connection takes: the queues, and how much. */

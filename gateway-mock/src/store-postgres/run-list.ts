@@ -1,6 +1,6 @@
 /**
  * Pages of runs, newest first, by whatever filter. Each filter has an index that gives candidates in the order of their
- * ids; of these a statement looks at `CANDIDATES` at most. So a page takes as long with a million runs as with none,
+ * ids; of these a page looks at `CANDIDATES` at most. So a page takes as long with a million runs as with none,
  * and where runs that fit are rare it may come short: the cursor says where to go on (docs/decisions/0091).
  */
 import { firstIdAt, unreachable } from "@holdfast/core";
@@ -19,10 +19,11 @@ import { type HeadRow, headColumns, headOf, IS_LEASED, SHOWN_STATUS } from "./ro
 const MAX_PAGE = 1000;
 export const pageSize = (limit: number): number => Math.min(Math.max(Math.trunc(limit), 1), MAX_PAGE);
 
-/** Of one statement. */
-const CANDIDATES = 20_000;
-/** Statements for one page, of each index. */
-const MAX_ROUNDS = 3;
+/**
+ * Of the statements for one page, of each index. Mostly one of several indexes has all that is wanted near its top, or
+ * nothing: that is seen before much of the others is read.
+ */
+const CANDIDATES = [500, 20_000] as const;
 /** Ids are made by gateways, times by the database. */
 const CLOCKS_DIFFER_MS = 3_600_000;
 /** Above all ids. */
@@ -38,7 +39,7 @@ interface Stretch {
 /** An index that gives ids of runs that may fit, in order. */
 interface Candidates {
   /** A statement that gives `id`, from below `below` down to `floor`, in this order; and `part`, if it is sorted by that. */
-  readonly select: (below: string, floor: string) => string;
+  readonly select: (below: string, floor: string | null) => string;
   /** Its order as an index has it: a sort would look at all candidates for a page of few. */
   readonly order: "c.id DESC" | "c.part DESC, c.id DESC";
   /** What is certain of its runs. */
@@ -85,10 +86,10 @@ async function stretchOf(
 ): Promise<Stretch> {
   const runs: RunHead[] = [];
   let below = filter.cursor ?? TOP;
-  for (let round = 0; round < MAX_ROUNDS; round += 1) {
+  for (const most of CANDIDATES) {
     const wanted = limit + 1 - runs.length;
     const tried = candidatesFor(filter, status).map((one) =>
-      oneStretch(database, one, { filter, status, below, wanted }),
+      oneStretch(database, one, { filter, status, below, wanted, most }),
     );
     const next = (await Promise.all(tried)).reduce((best, one) => (one.reached < best.reached ? one : best));
     runs.push(...next.runs);
@@ -104,12 +105,19 @@ interface Part {
   readonly status: RunStatus | null;
   readonly below: string;
   readonly wanted: number;
+  /** Candidates that are looked at. */
+  readonly most: number;
 }
+
+/** Of the last candidate it is there also where the run does not fit: then all but the candidate's is null. */
+type FoundRow = (HeadRow | { readonly id: null }) & { readonly candidate: string; readonly nth: number };
+
+const isFit = (row: FoundRow): row is HeadRow & FoundRow => row.id !== null;
 
 async function oneStretch(
   { query, options }: Database,
   candidates: Candidates,
-  { filter, status, below, wanted }: Part,
+  { filter, status, below, wanted, most }: Part,
 ): Promise<Stretch> {
   const params = new Params();
   // Ids are as old as their runs, unless tests have moved the time of the database.
@@ -117,48 +125,61 @@ async function oneStretch(
   const isReal = options.time === undefined;
   const top = isReal && beforeMs !== undefined ? lower(below, firstIdAt(beforeMs + CLOCKS_DIFFER_MS)) : below;
   const floor = isReal && afterMs !== undefined ? firstIdAt(afterMs - CLOCKS_DIFFER_MS) : "";
-  const ids = `${fill(candidates, filter, params, top, floor)} LIMIT ${CANDIDATES}`;
-  const bounds = [...params.values];
+  const ids = `${fill(candidates, filter, params, top, floor)} LIMIT ${most}`;
   const where = ["r.id = c.id", ...conditionsOf(candidates, filter, status, params)].join(" AND ");
-  const rows = await query<HeadRow>(
-    `SELECT ${headColumns(SHOWN_STATUS)} FROM (${ids}) c
-CROSS JOIN LATERAL (SELECT * FROM holdfast.runs r WHERE ${where} OFFSET 0) r
+  // The last candidate says how far it was looked; a statement that asks for that alone may be planned as a sort of all.
+  const rows = await query<FoundRow>(
+    `SELECT ${headColumns(SHOWN_STATUS)}, c.id AS candidate, c.nth::int4 AS nth
+FROM (SELECT c.*, row_number() OVER (ORDER BY ${candidates.order}) AS nth FROM (${ids}) c) c
+LEFT JOIN LATERAL (SELECT * FROM holdfast.runs r WHERE ${where} OFFSET 0) r ON true
+WHERE r.id IS NOT NULL OR c.nth = ${most}
 ORDER BY ${candidates.order} LIMIT ${params.add(wanted)}`,
     params.values,
   );
-  const runs = rows.map(headOf);
+  const runs = rows.filter(isFit).map(headOf);
   const last = runs.at(-1);
   if (last && runs.length === wanted) return { runs, reached: last.id };
-  const [end] = await query<{ lowest: string | null; seen: number }>(
-    `SELECT min(id) AS lowest, count(*)::float8 AS seen FROM (${ids}) c`,
-    bounds,
-  );
-  return { runs, reached: end && end.seen >= CANDIDATES ? (end.lowest ?? "") : "" };
+  return { runs, reached: rows.find(({ nth }) => nth === most)?.candidate ?? "" };
 }
 
 const lower = (a: string, b: string): string => (a < b ? a : b);
 
 /** Which indexes to go through; of several the one that gets furthest is taken. */
-function candidatesFor({ eventId, functionId, environment }: RunFilter, status: RunStatus | null): Candidates[] {
+function candidatesFor(filter: RunFilter, status: RunStatus | null): Candidates[] {
+  const { eventId, functionId, environment, graphUid, test } = filter;
   if (eventId !== undefined) return [OF_EVENT];
+  if (graphUid !== undefined) return [OF_GRAPH];
+  if (test === true) return [OF_TESTS];
   const byStatus = status === null ? null : BY_STATUS[status];
   if (functionId !== undefined) return byStatus ? [OF_FUNCTION, byStatus] : [OF_FUNCTION];
   if (byStatus) return [byStatus];
   return environment === undefined || environment === DEFAULT_ENVIRONMENT ? [ALL] : [OF_ENVIRONMENT];
 }
 
-function fill({ select }: Candidates, filter: RunFilter, params: Params, below: string, floor: string): string {
-  const text = select(params.add(below), params.add(floor));
+function fill(
+  { select, implies }: Candidates,
+  filter: RunFilter,
+  params: Params,
+  below: string,
+  floor: string,
+): string {
+  // A planner that is given two bounds takes the range for a small one, and sorts what it could read in order.
+  const isBounded = floor !== "" || implies === "function" || implies === "environment";
+  const text = select(params.add(below), isBounded ? params.add(floor) : null);
   return text
     .replaceAll("$event", () => params.add(filter.eventId ?? ""))
+    .replaceAll("$graph", () => params.add(filter.graphUid ?? ""))
     .replaceAll("$function", () => params.add(filter.functionId ?? ""))
     .replaceAll("$environment", () => params.add(environmentMark(filter.environment ?? "")));
 }
 
 const environmentMark = (environment: string): string => qualify(environment, "").slice(0, -1);
 
+const between = (id: string, below: string, floor: string | null): string =>
+  floor === null ? `${id} < ${below}` : `${id} < ${below} AND ${id} >= ${floor}`;
+
 const ALL: Candidates = {
-  select: (below, floor) => `SELECT id FROM holdfast.runs WHERE id < ${below} AND id >= ${floor} ORDER BY id DESC`,
+  select: (below, floor) => `SELECT id FROM holdfast.runs WHERE ${between("id", below, floor)} ORDER BY id DESC`,
   order: "c.id DESC",
   implies: "nothing",
 };
@@ -187,21 +208,36 @@ ORDER BY split_part(function_id, ':', 1) DESC, id DESC`,
 const OF_EVENT: Candidates = {
   select: (below, floor) => `SELECT id FROM (
   SELECT unnest(string_to_array(run_ids, ' ')) AS id FROM holdfast.events WHERE id = $event) e
-WHERE id < ${below} AND id >= ${floor} ORDER BY id DESC`,
+WHERE ${between("id", below, floor)} ORDER BY id DESC`,
+  order: "c.id DESC",
+  implies: "nothing",
+};
+
+const OF_GRAPH: Candidates = {
+  select: (below, floor) => `SELECT run_id AS id FROM holdfast.graph_runs
+WHERE uid = $graph AND ${between("run_id", below, floor)} ORDER BY run_id DESC`,
+  order: "c.id DESC",
+  implies: "nothing",
+};
+
+/** They are gone after a day, so they are few. */
+const OF_TESTS: Candidates = {
+  select: (below, floor) => `SELECT run_id AS id FROM holdfast.graph_runs
+WHERE test AND ${between("run_id", below, floor)} ORDER BY run_id DESC`,
   order: "c.id DESC",
   implies: "nothing",
 };
 
 const LIVE: Candidates = {
   select: (below, floor) => `SELECT DISTINCT run_id AS id FROM holdfast.queue
-WHERE run_id < ${below} AND run_id >= ${floor} AND run_id > '' ORDER BY run_id DESC`,
+WHERE ${between("run_id", below, floor)} AND run_id > '' ORDER BY run_id DESC`,
   order: "c.id DESC",
   implies: "nothing",
 };
 
 const badEnds = (status: RunStatus): Candidates => ({
   select: (below, floor) => `SELECT DISTINCT run_id AS id FROM holdfast.run_log
-WHERE status = '${status}' AND run_id < ${below} AND run_id >= ${floor} ORDER BY run_id DESC`,
+WHERE status = '${status}' AND ${between("run_id", below, floor)} ORDER BY run_id DESC`,
   order: "c.id DESC",
   implies: "nothing",
 });
@@ -221,7 +257,7 @@ const BY_STATUS: Readonly<Record<RunStatus, Candidates | null>> = {
 
 function conditionsOf(
   { implies }: Candidates,
-  { environment, functionId, eventName, createdAfterMs, createdBeforeMs }: RunFilter,
+  { environment, functionId, eventName, errorText, graphUid, test, createdAfterMs, createdBeforeMs }: RunFilter,
   status: RunStatus | null,
   params: Params,
 ): string[] {
@@ -230,11 +266,17 @@ function conditionsOf(
     ...(implies === "function" || functionId === undefined ? [] : [`r.function_id = ${params.add(functionId)}`]),
     ...(implies === "nothing" && functionId === undefined ? environmentCondition(environment, params) : []),
     ...(eventName === undefined ? [] : [`r.event_name = ${params.add(eventName)}`]),
+    ...(errorText === undefined ? [] : [`strpos(lower(r.error), lower(${params.add(errorText)})) > 0`]),
+    ...(graphUid === undefined ? [] : [`${markedAs(`g.uid = ${params.add(graphUid)}`)}`]),
+    ...(test === undefined ? [] : [`${test ? "" : "NOT "}${markedAs("g.test")}`]),
     ...(createdAfterMs === undefined ? [] : [`r.created_at >= ${time(createdAfterMs)}`]),
     ...(createdBeforeMs === undefined ? [] : [`r.created_at < ${time(createdBeforeMs)}`]),
     ...(status === null ? [] : [statusCondition(status)]),
   ];
 }
+
+const markedAs = (condition: string): string =>
+  `EXISTS (SELECT FROM holdfast.graph_runs g WHERE g.run_id = r.id AND ${condition})`;
 
 function environmentCondition(environment: string | undefined, params: Params): string[] {
   if (environment === undefined) return [];

@@ -41,6 +41,8 @@ export class ConnectionList {
   readonly #last = new Map<string, Promise<void>>();
   /** What is written when the write under way is over: only the newest, however often a peer changes its mind. */
   readonly #waiting = new Map<string, Waiting>();
+  /** As they were written last, of connections that are there. */
+  readonly #listed = new Map<string, { readonly info: SessionInfo; readonly status: ConnectionStatus }>();
   /** Gone, but still listed. */
   readonly #left = new Set<string>();
   /** The removal of what has left since the last one began. */
@@ -78,8 +80,18 @@ export class ConnectionList {
     return mine;
   }
 
-  async #write({ connectionId: id, functionIds, ...about }: SessionInfo, status: ConnectionStatus): Promise<void> {
+  /** Writes all of them again: the database may have forgotten some. */
+  async listAgain(): Promise<void> {
+    // What waits to be written is newer.
+    const settled = [...this.#listed].filter(([id]) => !this.#waiting.has(id));
+    await Promise.all(settled.map(([, { info, status }]) => this.set(info, status)));
+  }
+
+  async #write(info: SessionInfo, status: ConnectionStatus): Promise<void> {
+    const { connectionId: id, functionIds, ...about } = info;
     const { store, gatewayId } = this.#parts;
+    if (status === "DISCONNECTED") this.#listed.delete(id);
+    else this.#listed.set(id, { info, status });
     if (status !== "DISCONNECTED") return store.saveConnection({ id, gatewayId, ...about, status });
     this.#left.add(id);
     await this.#removeLeft();

@@ -7,6 +7,7 @@ import type { Duplex } from "node:stream";
 import { CONNECT_PATH, SUBPROTOCOL, WIRE_LIMITS } from "@holdfast/protocol";
 import type { WebSocketServer } from "ws";
 import { type PendingLimits, PendingSockets } from "./pending-sockets.ts";
+import type { SessionSocket } from "./session-parts.ts";
 import type { Sessions } from "./sessions.ts";
 
 export interface SocketServerOptions {
@@ -16,6 +17,8 @@ export interface SocketServerOptions {
   readonly pending: PendingLimits;
   /** Why a caller may not even ask, judged by its headers. */
   readonly refusal: (headers: IncomingHttpHeaders) => UpgradeRefusal | undefined;
+  /** Stands between a socket and its session. */
+  readonly tap?: (socket: SessionSocket, stream: Duplex) => SessionSocket;
 }
 
 /** How an upgrade is refused. */
@@ -90,7 +93,8 @@ export class SocketServer {
     const pending = this.#pending.admit(socket);
     if (!pending) return refuse(socket, CROWDED);
     server.handleUpgrade(request, socket, head, (webSocket) => {
-      const session = this.#options.sessions.accept(webSocket, socket, () => pending.release());
+      const tapped = this.#options.tap?.(webSocket, socket) ?? webSocket;
+      const session = this.#options.sessions.accept(tapped, socket, () => pending.release());
       pending.onEvicted = (why) => {
         session.evict(why);
         // Its last words, then the end: whatever else it sends is not read.

@@ -17,7 +17,8 @@ import type { IntervalOverrides } from "./intervals.ts";
 export type SessionSocket = Pick<
   WebSocket,
   "on" | "send" | "close" | "terminate" | "readyState" | "OPEN" | "bufferedAmount"
->;
+> &
+  Partial<Pick<WebSocket, "ping">>;
 export type SessionStream = Pick<Duplex, "cork" | "uncork"> & { on(event: "drain", listener: () => void): unknown };
 
 /** What a session needs of the engine. */

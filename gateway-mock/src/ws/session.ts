@@ -19,6 +19,7 @@ import { FrameWriter } from "./frame-writer.ts";
 import { readHello, refusalOf } from "./hello.ts";
 import { intervalsFor, wireIntervals } from "./intervals.ts";
 import { LogLimit } from "./log-limit.ts";
+import { RoundTrip } from "./round-trip.ts";
 import { capacityOf } from "./routing.ts";
 import { delivers, initialSession, stepSession } from "./session-machine.ts";
 import type { SessionParts, SessionSocket, SessionStream } from "./session-parts.ts";
@@ -42,6 +43,7 @@ export class Session {
   #saidStatus: ConnectionStatus = "CONNECTING";
   #isDrained = false;
   #heartbeatMs = 10_000;
+  readonly #roundTrip: RoundTrip;
   readonly #ownLog: LogLimit;
   readonly #unreadable: Allowance;
 
@@ -52,6 +54,7 @@ export class Session {
       onFull: () => this.#log("warn", "A worker does not read from its socket; dropping the socket.", this.#about()),
     });
     this.#parts = parts;
+    this.#roundTrip = new RoundTrip(socket, parts.clock);
     this.#ownLog = new LogLimit(parts, { ...LOG_LIMITS, subject: "this connection" });
     this.#unreadable = new Allowance(UNREADABLE_FRAMES, parts.clock.monotonicMs());
     const { missedHeartbeats, strict } = parts.settings;
@@ -98,6 +101,7 @@ export class Session {
       const frame = decodeWorkerFrame(data, { lend: "all" });
       this.#parts.onFrame(frame.kind);
       if (this.#worker) this.#worker.seenMs = atMs;
+      if (frame.kind === "WORKER_HEARTBEAT" && this.#worker && !this.#parts.settings.strict) this.#roundTrip.measure();
       if (!this.#parts.settings.strict && delivers(this.#driver.state, frame)) this.#deliver(frame);
       else this.#driver.send({ type: "frame", frame });
     } catch (error) {
@@ -220,6 +224,7 @@ export class Session {
     times: { heartbeatMs: number; leaseMs: number; extendLeaseMs: number; seenMs: number },
   ): WorkerSession & { seenMs: number } {
     const writer = this.#writer;
+    const roundTrip = this.#roundTrip;
     return {
       id: connect.connectionId,
       instanceId: connect.instanceId,
@@ -231,6 +236,9 @@ export class Session {
       leaseMs: times.leaseMs,
       extendLeaseMs: times.extendLeaseMs,
       seenMs: times.seenMs,
+      get roundTripMs() {
+        return roundTrip.ms;
+      },
       get congested() {
         return writer.isCongested;
       },

@@ -54,7 +54,7 @@ describe("runs that are waited for in a pipe", () => {
     try {
       const before = process.listenerCount(signal);
       const waiting = awaitRuns(client, ["01R"], { output, timeoutMs: 60_000, speaks: true });
-      await vi.waitUntil(() => asked() > 0);
+      await vi.waitUntil(() => asked() > 0, { timeout: 100_000 });
       process.emit(signal, signal);
       expect(exit).toHaveBeenCalledWith(code);
       expect(notes).toContain(`${signal}: no longer waiting; run 01R goes on.\n`);

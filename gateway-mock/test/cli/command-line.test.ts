@@ -57,6 +57,7 @@ describe("Command line", () => {
     keepData: ["false", false],
     databaseUrl: ["postgres://h/d", "postgres://h/d"],
     maxConnections: ["5", 5],
+    resendMemoryBytes: ["1000", 1000],
     maxWorkers: ["20000", 20_000],
     signingKey: [SIGNING_KEY, SIGNING_KEY],
     signingKeyFallback: [SIGNING_KEY, SIGNING_KEY],
@@ -72,11 +73,15 @@ describe("Command line", () => {
     retentionCompletedMs: ["30d", 2_592_000_000],
     retentionFailedMs: ["off", "off"],
     logRuns: ["info", "info"],
+    dashboard: ["read-only", "read-only"],
+    otlpEndpoint: ["http://localhost:4318", "http://localhost:4318"],
+    traceRatio: ["0.25", 0.25],
     versionPolicy: ["strict", "strict"],
     allowPrivateFetch: ["1", true],
     extensions: ["off", []],
     plain: ["on", true],
     virtualTime: ["true", true],
+    faults: ["false", false],
     // No text.
     log: null,
   };
@@ -160,6 +165,7 @@ describe("Command line", () => {
     [["dev", "--bogus"], 'Unknown option "--bogus". "holdfast-gateway dev --help"'],
     [["dev", "--prot", "1"], 'Unknown option "--prot". Did you mean --port?'],
     [["help", "strat"], 'Unknown command "strat". Did you mean start?'],
+    [["strat", "--help"], 'Unknown command "strat". Did you mean start?'],
     [["dev", "extra"], 'Too many arguments for "dev"'],
     [["run"], 'Missing required argument "run"'],
     [["start", "--store", "memory"], '--store is for development: "start" runs on your own Postgres'],
@@ -221,4 +227,18 @@ test("log lines are JSON, or short text for a terminal", () => {
   expect(JSON.parse(lines[0] ?? "")).toMatchObject({ level: "warn", msg: "seen", runId: "r1" });
   expect(prettyLine(lines[0] ?? "", false)).toMatch(/^\d\d:\d\d:\d\d warn {2}seen {2}runId=r1\n$/);
   expect(prettyLine("not JSON", false)).toBe("not JSON");
+});
+
+test("a command below another one has the options that are given after it, and before it", () => {
+  for (const args of [
+    ["workers", "drain", "web-1", "--url", "http://gateway", "--json"],
+    ["workers", "--url", "http://gateway", "drain", "--json", "web-1"],
+  ]) {
+    expect(parseCommandLine(args)).toEqual({
+      type: "command",
+      name: "workers drain",
+      args: ["web-1"],
+      flags: { url: ["http://gateway"], json: true },
+    });
+  }
 });

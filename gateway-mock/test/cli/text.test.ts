@@ -4,6 +4,7 @@ import { callableUrl, commandsOf, type GreetingFacts, greeting } from "../../src
 import { invokedAs } from "../../src/cli/invoked-as.ts";
 import { durationText, errorLine, runsText, runText, type ShownRunDetail } from "../../src/cli/run-text.ts";
 import { tableText, visible } from "../../src/cli/table.ts";
+import { type ShownWorker, workersText } from "../../src/cli/workers.ts";
 
 const SIGNING_KEY = "signkey-test-00112233445566778899aabbccddeeff";
 
@@ -22,6 +23,40 @@ describe("Tables", () => {
     // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
     expect(visible(red)).not.toMatch(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/);
     expect(tableText(["NAME"], [[red]])).toBe("NAME\n[31mred 2J\n");
+  });
+});
+
+describe("The list of workers", () => {
+  const worker = (instanceId: string, condition: ShownWorker["condition"]): ShownWorker => ({
+    ...{ connectionId: "c", gatewayId: "g", instanceId, apps: ["shop@1"], status: "READY", queues: ["*"] },
+    ...{ inFlight: condition === null ? null : 2, connectedAt: "then", condition },
+  });
+  const pool = { threads: 3, busy: 2, queued: 0 };
+  const heard = { heartbeatMs: 10_000, silentMs: 9_000 };
+
+  test("it says of each how its main thread and its pool of threads are, where that is known", () => {
+    const workers = [
+      worker("a", { ...heard, state: { mainLagMs: 0, isolation: pool } }),
+      worker("b", { ...heard, state: { mainLagMs: 12_000, isolation: { threads: 3, busy: 3, queued: 4 } } }),
+      worker("c", { ...heard, state: { mainLagMs: 0, isolation: { threads: 0, busy: 0, queued: 0 } } }),
+      worker("d", { ...heard, state: null }),
+      worker("f", { heartbeatMs: 10_000, silentMs: 18_000, state: { mainLagMs: 0, isolation: pool } }),
+      worker("e", null),
+    ];
+    expect(
+      workersText(workers, 0)
+        .split("\n")
+        .map((line) => line.split(/ {2,}/).slice(0, 5)),
+    ).toEqual([
+      ["WORKER", "STATUS", "HAS", "MAIN", "POOL"],
+      ["a", "ready", "2", "ok", "2/3"],
+      ["b", "ready", "2", `blocked ${durationText(12_000)}`, "3/3 +4"],
+      ["c", "ready", "2", "ok", "-"],
+      ["d", "ready", "2", "-", "-"],
+      ["f", "ready", "2", `silent ${durationText(18_000)}`, "2/3"],
+      ["e", "ready", "-", "-", "-"],
+      [""],
+    ]);
   });
 });
 
@@ -87,8 +122,22 @@ test("a run shows its steps, attempts and the errors that count, with the stack"
   expect(durationText(7_200_000)).toBe("2.0 h");
 });
 
+test("a run of which the database had forgotten writes says when, how many, and whether they are there again", () => {
+  const loss = (restored: number): string => runText({ ...RUN, commitsLost: [{ atMs: 0, writes: 3, restored }] }, 0);
+  expect(loss(3)).toContain(
+    "lost         COMMITS_LOST 1970-01-01T00:00:00.000Z: the database had forgotten 3 of its writes; all of them were restored\n",
+  );
+  expect(loss(1)).toContain("3 of its writes; 2 could not be restored, so steps may run again\n");
+});
+
 function facts(url: string, options: GreetingFacts["options"], keysFlag = ""): GreetingFacts {
-  const gateway = { url, port: Number(new URL(url).port), connectUrl: `${url}/ws`, connectPort: 1 };
+  const gateway = {
+    url,
+    port: Number(new URL(url).port),
+    connectUrl: `${url}/ws`,
+    connectPort: 1,
+    dashboardLink: () => `${url}/#link=abc`,
+  };
   return { gateway, options, program: "npx holdfast-gateway", keysFlag };
 }
 

@@ -1,13 +1,13 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { HoldfastError } from "@holdfast/core";
+import { HoldfastError, nearestName } from "@holdfast/core";
 import { expect, onTestFinished, test } from "vitest";
 import { readConfigFile } from "../../src/config/config-file.ts";
 import { gatewayOptions, gatewayRows } from "../../src/config/modes.ts";
-import { nearestName } from "../../src/config/nearest-name.ts";
-import { maskedUrl, shownSettings } from "../../src/config/print-config.ts";
+import { durationText, maskedUrl, shownSettings } from "../../src/config/print-config.ts";
 import { type Given, givenValues, readSettings } from "../../src/config/settings.ts";
+import { unknownVariables } from "../../src/config/unknown-variables.ts";
 
 const SIGNING_KEY = "signkey-test-00112233445566778899aabbccddeeff";
 const PRODUCTION = {
@@ -131,6 +131,30 @@ test("a printed configuration has every option and its source, and no secret", (
   });
   expect(of("keys")?.value).toEqual([{ ...keys[0], key: "********" }]);
   expect(of("port")).toEqual({ option: "port", value: 8288, source: "default" });
+});
+
+test("a variable that no option has is named, with the one that was probably meant; those of apps are not", () => {
+  const known = ["HOLDFAST_GATEWAY_PORT", "HOLDFAST_GATEWAY_HOST", "HOLDFAST_STORE"];
+  const env = {
+    HOLDFAST_GATEWAY_PROT: "1",
+    HOLDFAST_GATEWAY_HOST: "::1",
+    HOLDFAST_DEV: "1",
+    HOLDFAST_GATEWAY_XYZZY: "",
+  };
+  expect(unknownVariables(env, known)).toEqual([
+    "The variable HOLDFAST_GATEWAY_PROT is set, but no option has that name; it is ignored. Did you mean HOLDFAST_GATEWAY_PORT?",
+  ]);
+});
+
+test.each([
+  [604_800_000, "7d"],
+  [90_000_000, "25h"],
+  [300_000, "5m"],
+  [25_000, "25s"],
+  [1_500, "1500ms"],
+  [0, "0ms"],
+])("%i milliseconds are printed as %s", (ms, text) => {
+  expect(durationText(ms)).toBe(text);
 });
 
 test("a database address is shown without its password, wherever that is", () => {

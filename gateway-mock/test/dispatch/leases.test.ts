@@ -5,6 +5,7 @@ import { expect, test } from "vitest";
 import { DatabaseTime } from "../../src/dispatch/database-time.ts";
 import { type DispatcherOptions, newCounters } from "../../src/dispatch/ports.ts";
 import { RunCache } from "../../src/dispatch/run-cache.ts";
+import { Spans } from "../../src/dispatch/spans.ts";
 import type { WorkerSession } from "../../src/dispatch/workers/connected-worker.ts";
 import { Dispatches, type DispatchesParts } from "../../src/dispatch/workers/dispatches.ts";
 import { type ExtendLeaseFrame, Leases } from "../../src/dispatch/workers/leases.ts";
@@ -34,7 +35,13 @@ function bench() {
   const workers = new Workers(() => undefined);
   const time = new DatabaseTime(clock);
   const counters = newCounters();
-  const parts = { runs: new RunCache(given.store, time), workers, time, counters } as unknown as DispatchesParts;
+  const parts = {
+    runs: new RunCache(given.store, time),
+    spans: new Spans(),
+    workers,
+    time,
+    counters,
+  } as unknown as DispatchesParts;
   const dispatches = new Dispatches(given, parts, () => {});
   const ownership = { leaseholder: () => "app" };
   const functions = { get: () => undefined };

@@ -10,6 +10,7 @@ import type { AfterCommit } from "../../src/dispatch/dispatcher-effects.ts";
 import { DEFAULT_DISPATCHER_SETTINGS, type DispatcherOptions, newCounters } from "../../src/dispatch/ports.ts";
 import { RunUpdater, type RunUpdaterParts } from "../../src/dispatch/queue/run-updater.ts";
 import { RunCache } from "../../src/dispatch/run-cache.ts";
+import { Spans } from "../../src/dispatch/spans.ts";
 import type { WorkerSession } from "../../src/dispatch/workers/connected-worker.ts";
 import { Workers } from "../../src/dispatch/workers/workers.ts";
 
@@ -89,6 +90,7 @@ function bench({ room = 1, isPaused = false, slots = [] }: Setup = {}) {
     functions: { version: 1, get: () => undefined, load: async () => {}, renew: async () => {} },
     expressions: { problem: () => null },
     counters: newCounters(),
+    spans: new Spans(),
     intake: {
       prepareInternal: () => ({ item: { event: { id: "e2" } } }),
       startPrepared: () => {},

@@ -64,6 +64,7 @@ function reasonOf({ jobs = [job()], waits = [], facts = [], holder = { at: "gate
     limits: [],
     throttledUntilMs: null,
     ahead: 0,
+    lastStep: null,
     isDraining: false,
     pause: null,
     ...more,
@@ -78,6 +79,7 @@ const here: Extract<Holder, { at: "here" }> = {
   silentMs: 1_000,
   extendLeaseMs: 5_000,
   lostMs: null,
+  running: [],
 };
 const taken = { taken: 2, oldest: { runId: "R0", claimedMs: NOW - 12_000 } };
 const charge = {
@@ -163,6 +165,30 @@ test.each<[string, Scene, WaitingReason | null, string | RegExp]>([
     "Its function is throttled: no run of it starts for 1 min 30 s, and 1 run comes before it.",
   ],
   ["it is at work", { jobs: [held], holder: here }, "AT_WORK", 'It is at work on worker "shop-7" for 12 s.'],
+  [
+    "it is at work, and some of it is done",
+    { jobs: [held], holder: here, lastStep: "load" },
+    "AT_WORK",
+    'It is at work on worker "shop-7" for 12 s, after the step `load`.',
+  ],
+  [
+    "a step of its pass has been running for a while",
+    { jobs: [held], holder: { ...here, running: [{ id: "charge", runningMs: 9_000 }] }, lastStep: "load" },
+    "AT_WORK",
+    'It is at work on worker "shop-7" for 12 s, in the step `charge` for 9 s.',
+  ],
+  [
+    "several steps of its pass run",
+    { jobs: [held], holder: { ...here, running: ["a", "b", "c"].map((id) => ({ id, runningMs: 9_000 })) } },
+    "AT_WORK",
+    'It is at work on worker "shop-7" for 12 s, in the step `a` for 9 s and 2 others.',
+  ],
+  [
+    "the step that was said to run has ended since",
+    { jobs: [held], holder: { ...here, running: [{ id: "load", runningMs: 9_000 }] }, lastStep: "load" },
+    "AT_WORK",
+    'It is at work on worker "shop-7" for 12 s, after the step `load`.',
+  ],
   [
     "a step of it is at work",
     {

@@ -8,7 +8,7 @@ const KEYS = { signingKey: SIGNING_KEY, eventKey: "the-event-key" };
 const SIGNED = { Authorization: `Bearer ${hashSigningKey(SIGNING_KEY)}` };
 const HERE = { Host: "localhost" };
 /** The only routes that answer anybody. */
-const OPEN = ["GET /health", "GET /ready"];
+const OPEN = ["GET /health", "GET /ready", "GET /ui/session", "POST /ui/session", "DELETE /ui/session"];
 
 describe("Routes of a gateway with keys", () => {
   test("every route requires a key, except those listed as open", async () => {
@@ -34,7 +34,7 @@ describe("Routes of a gateway with keys", () => {
   });
 
   test("a newly added route requires a key, whatever its name", async () => {
-    const paths = ["/new", "/healthy", "/health/more", "/ready/", "/e/key/more", "/v2/x", "/"];
+    const paths = ["/new", "/healthy", "/health/more", "/ready/", "/e/key/more", "/v2/x", "/ui.json"];
     const { app } = routeTable(bench.store, KEYS, (planted) => {
       for (const path of paths) planted.all(path, (c) => c.text("secret"));
     });

@@ -8,6 +8,7 @@ import { fakeClock } from "@holdfast/testing";
 import { getRequestListener } from "@hono/node-server";
 import { resolveConfig } from "../../src/config/config.ts";
 import type { GatewayOptions } from "../../src/config/gateway-options.ts";
+import { Conversations } from "../../src/faults/conversations.ts";
 import { createCore } from "../../src/gateway-core.ts";
 import { httpApp } from "../../src/http/app.ts";
 import { directListener } from "../../src/http/direct-listener.ts";
@@ -50,6 +51,7 @@ export async function listening(front: "direct" | "router", options: GatewayOpti
     keys: core.keys,
     newId: createUlidFactory(clock, random),
     store,
+    page: null,
     live: new LogReader({ store, clock, timers: clock, log }),
     timers: clock,
     callers: { checksHost: true, hosts: [], origins: config.allowedOrigins, ports: [] },
@@ -57,8 +59,11 @@ export async function listening(front: "direct" | "router", options: GatewayOpti
     log,
     version: "0",
     gatewayId: core.id,
+    faults: "A gateway of tests.",
+    conversations: new Conversations({ clock, timers: clock, faults: null, find: () => undefined, expire: () => {} }),
     isDraining: () => core.isDraining,
     framesReceived: () => new Map(),
+    spans: () => null,
     process: () => readProcess(monitorEventLoopDelay(), 0),
     retention: async () => retentionPolicy(config, core.dispatcher.functions.all()),
   };

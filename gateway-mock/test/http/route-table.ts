@@ -3,10 +3,15 @@ import { monitorEventLoopDelay } from "node:perf_hooks";
 import { systemClock, systemRandom, systemTimers } from "@holdfast/core";
 import { createMemoryDatabase, type Store } from "@holdfast/store";
 import type { Hono } from "hono";
-import { resolveConfig } from "../../src/config/config.ts";
+import { type GatewayConfig, resolveConfig } from "../../src/config/config.ts";
 import type { GatewayOptions } from "../../src/config/gateway-options.ts";
+import { Conversations } from "../../src/faults/conversations.ts";
 import { type CorePorts, createCore } from "../../src/gateway-core.ts";
 import { httpApp } from "../../src/http/app.ts";
+import type { Keys } from "../../src/http/keys.ts";
+import { pageFiles } from "../../src/http/page/files.ts";
+import { PageSessions } from "../../src/http/page/sessions.ts";
+import type { HttpParts } from "../../src/http/parts.ts";
 import { LogReader } from "../../src/live/log-reader.ts";
 import { readProcess } from "../../src/metrics/process-reading.ts";
 import { retentionPolicy } from "../../src/retention-policy.ts";
@@ -36,12 +41,16 @@ export function routeTable(
     live: new LogReader({ ...ports, log: config.log }),
     timers: systemTimers,
     callers: { checksHost: true, hosts: [], origins: config.allowedOrigins, ports: [] },
+    page: pageOf(config, keys),
     clock: systemClock,
     log: config.log,
     version: "0",
     gatewayId: id,
+    faults: "A gateway of tests.",
+    conversations: new Conversations({ ...ports, faults: null, find: () => undefined, expire: () => {} }),
     isDraining: () => false,
     framesReceived: () => new Map(),
+    spans: () => null,
     process: () => readProcess(monitorEventLoopDelay(), 0),
     retention: async () => retentionPolicy(config, dispatcher.functions.all()),
     skipTime: async () => {},
@@ -95,4 +104,10 @@ function codeIn(text: string): string | undefined {
   } catch {
     return undefined;
   }
+}
+
+function pageOf({ dashboard: mode, allowedOrigins }: GatewayConfig, keys: Keys): HttpParts["page"] {
+  if (mode === "off") return null;
+  const callers = { checksHost: true, hosts: [], origins: allowedOrigins, ports: [] };
+  return { mode, callers, sessions: new PageSessions(keys, systemClock), files: pageFiles() };
 }

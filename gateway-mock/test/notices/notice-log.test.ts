@@ -51,6 +51,7 @@ describe("What a gateway says of its work", () => {
       "info",
       "Event shop/order starts shop-order, shop-mail",
     ],
+    [event("inngest/function.invoked", { functionIds: ["shop-order"] }), "info", "A call of invoke starts shop-order"],
     [
       event("shop/ordr"),
       "warn",
@@ -84,7 +85,7 @@ describe("What a gateway says of its work", () => {
 
   test("fields say what a machine looks for", () => {
     expect(lineOf(ended("FAILED")).data).toMatchObject({ runId: RUN, functionId: "shop-order", error: "TypeError" });
-    expect(lineOf(attempt("charge")).data).toMatchObject({ step: "charge", attempt: 1, nextInMs: 2_000 });
+    expect(lineOf(attempt("charge")).data).toMatchObject({ stepId: "charge", attempt: 1, nextInMs: 2_000 });
     expect(lineOf(event("x")).data).toEqual({ eventId: "e1", event: "x", runs: 0 });
   });
 
@@ -103,6 +104,15 @@ describe("What a gateway says of its work", () => {
 });
 
 describe("Thousands of runs in a second", () => {
+  test("an event that started nothing is listed among thousands that did", async () => {
+    const { clock, lines, tell } = logged();
+    for (let n = 0; n < 500; n += 1) tell(event("shop/order", { functionIds: ["shop-order"] }));
+    for (let n = 0; n < 25; n += 1) tell(event("shop/ordr"));
+    expect(lines.filter(({ message }) => message.includes("Did you mean shop/order?"))).toHaveLength(20);
+    await clock.advance(1_000);
+    expect(lines.at(-1)?.data).toEqual({ events: 480, "events that started nothing": 5 });
+  });
+
   test("a few are listed, the rest is counted, and failures have places of their own", async () => {
     const { clock, lines, tell } = logged();
     for (let n = 0; n < 5_000; n += 1) {

@@ -57,6 +57,45 @@ test("a dry run says how many fit, and changes nothing", async () => {
   expect(await listed(gateway)).toHaveLength(3);
 });
 
+test("runs are found by event, key and a text in their error, and only these are taken", async () => {
+  const gateway = await bench.gateway();
+  const worker = await bench.worker(gateway);
+  worker.answer(() => ({ status: "DONE", noRetry: true, value: NO }));
+  const others = await start(gateway, 2);
+  for (const runId of others) await ended(gateway, runId);
+  worker.answer(() => ({ status: "DONE", noRetry: true, value: { name: "Error", message: 'Card "7" declined' } }));
+  const body = JSON.stringify({ name: "shop/order", id: "order-7", data: {} });
+  const { ids } = (await call(gateway, "/e/test", { method: "POST", body })) as { ids: string[] };
+  const { runIds } = (await call(gateway, `/v1/events/${ids[0]}`)) as { runIds: string[] };
+  await ended(gateway, runIds[0] ?? "");
+  const fits = async (filter: object): Promise<readonly string[] | undefined> =>
+    (await post(gateway, { action: "rerun", filter, dryRun: true })).runIds;
+  expect(await fits({ eventId: ids[0] })).toEqual(runIds);
+  expect(await fits({ key: "order-7" })).toEqual(runIds);
+  expect(await fits({ key: "order-7", eventId: "another" })).toEqual([]);
+  expect(await fits({ key: "order-8" })).toEqual([]);
+  expect(await fits({ error: 'card "7"' })).toEqual(runIds);
+  expect(await fits({ error: "declined", key: "order-8" })).toEqual([]);
+  expect(await fits({ status: "FAILED" })).toHaveLength(1 + others.length);
+  expect(await post(gateway, { action: "rerun", filter: { error: 5 } })).toMatchObject({ code: "BODY_INVALID" });
+  const bulk = await post(gateway, { action: "rerun", filter: { error: 'card "7"', key: "order-7" } });
+  expect(bulk).toMatchObject({ filter: { error: 'card "7"', eventIds: ids, status: ["FAILED"] } });
+  expect(await over(gateway, bulk.id)).toMatchObject({ status: "DONE", total: 1, done: 1 });
+  expect(await listed(gateway)).toHaveLength(4);
+});
+
+test("a gateway of the version before leaves a job with a narrow filter to others", async () => {
+  const gateway = await bench.gateway();
+  await failedRuns(gateway, 1);
+  const { id } = await post(gateway, { action: "rerun", filter: { error: "nothing has that" } });
+  await over(gateway, id);
+  const sql = postgres(bench.db.url, { max: 1 });
+  onTestFinished(() => sql.end());
+  const [row] = await sql<{ filter: string }[]>`SELECT filter FROM holdfast.bulk_jobs WHERE id = ${id}`;
+  // It goes through a list of statuses, which is not there.
+  expect(JSON.parse(row?.filter ?? "")).not.toHaveProperty("status");
+});
+
 test("BULK-1: failed runs are run again, each once, and what that makes is none of the job's business", async () => {
   const gateway = await bench.gateway();
   const runIds = await failedRuns(gateway, 45);
@@ -87,7 +126,9 @@ test("BULK-4: failed runs are resumed; those that cannot be are counted with the
 
 test("runs that go on are cancelled, ended ones deleted", async () => {
   const gateway = await bench.gateway();
+  await bench.worker(gateway);
   const runIds = await start(gateway, 30);
+  expect(runIds).toHaveLength(30);
   const other = await bench.worker(gateway, { functions: [{ id: "other", event: "shop/other" }] });
   other.answer(() => ({ status: "DONE", value: 1 }));
   const [kept = ""] = await start(gateway, 1, "shop/other");
@@ -110,7 +151,10 @@ test("a job that is stopped goes no further", async () => {
   onTestFinished(() => sql.end());
   const left = async () => (await sql`SELECT id FROM holdfast.queue WHERE kind = 'bulk'`).length;
   await waitFor(async () => ((await left()) === 0 ? true : undefined), { what: "the stopped job to leave the queue" });
-  expect((await listed(gateway)).length).toBeGreaterThan(0);
+  const { length } = await listed(gateway);
+  expect(length).toBeGreaterThan(0);
+  // What was under way when it was stopped is counted, too.
+  expect(await call(gateway, `/v1/bulk/${bulk.id}`)).toMatchObject({ status: "STOPPED", done: 60 - length });
   expect(await post(gateway, {}, `/v1/bulk/${bulk.id}/stop`)).toMatchObject({ stopped: false });
 });
 
@@ -145,6 +189,67 @@ test("BULK-3: a chunk that is done again makes nothing twice", async () => {
   expect(await listed(gateway)).toHaveLength(2 * runIds.length);
 });
 
+/** As if the gateway had been killed when it had done all of its chunk, before it could say so. */
+async function goesOnAgain(bulkId: string): Promise<void> {
+  const sql = postgres(bench.db.url, { max: 1 });
+  onTestFinished(() => sql.end());
+  const [job] = await sql<{ chunk: string }[]>`SELECT chunk FROM holdfast.bulk_jobs WHERE id = ${bulkId}`;
+  expect(job?.chunk).toBe("[]");
+  const rows = await sql<{ id: string }[]>`SELECT id FROM holdfast.runs ORDER BY id DESC`;
+  const ids = JSON.stringify(chunks.get(bulkId) ?? rows.map(({ id }) => id));
+  await sql`UPDATE holdfast.bulk_jobs SET status = 'RUNNING', before_id = id, done = 0, skipped = 0, chunk = ${ids}
+    WHERE id = ${bulkId}`;
+  await sql`INSERT INTO holdfast.queue (id, run_id, kind, key, function_id, attempt, iteration, priority, epoch, available_at,
+    created_at, lost) VALUES (${bulkId}, '', 'bulk', ${bulkId}, 'holdfast/newer', 0, 0, 0, 0, now(), now(), false)`;
+}
+const chunks = new Map<string, readonly string[]>();
+
+test("BULK-5: what was done of a chunk before a gateway was killed is counted as done", async () => {
+  const gateway = await bench.gateway();
+  const worker = await bench.worker(gateway);
+  worker.answer(() => ({ status: "DONE", noRetry: true, value: NO }));
+  await call(gateway, "/v1/functions/shop-order/pause", { method: "POST" });
+  const runIds = (await start(gateway, 12)).toSorted().reverse();
+  const cancelled = await post(gateway, { action: "cancel", filter: { all: true } });
+  expect(await over(gateway, cancelled.id)).toMatchObject({ done: 12 });
+  await goesOnAgain(cancelled.id);
+  expect(await over(gateway, cancelled.id)).toMatchObject({ done: 12, skipped: 0, failed: 0 });
+  await call(gateway, "/v1/functions/shop-order/resume", { method: "POST" });
+  const resumed = await post(gateway, { action: "resume", filter: { status: "cancelled" } });
+  await over(gateway, resumed.id);
+  for (const runId of runIds) await ended(gateway, runId);
+  await goesOnAgain(resumed.id);
+  expect(await over(gateway, resumed.id)).toMatchObject({ done: 12, skipped: 0, failed: 0 });
+  const again = await post(gateway, { action: "rerun", filter: { all: true } });
+  expect(await over(gateway, again.id)).toMatchObject({ done: 12 });
+  for (const runId of runIds) await ended(gateway, rerunIdOf(again.id, runId));
+  const deleted = await post(gateway, { action: "delete", filter: { all: true } });
+  chunks.set(
+    deleted.id,
+    [
+      ...runIds
+        .map((runId) => rerunIdOf(again.id, runId))
+        .toSorted()
+        .reverse(),
+      ...runIds,
+    ].slice(0, 20),
+  );
+  expect(await over(gateway, deleted.id)).toMatchObject({ done: 24 });
+  await goesOnAgain(deleted.id);
+  expect(await over(gateway, deleted.id)).toMatchObject({ done: 20, skipped: 0, failed: 0 });
+});
+
+test("BULK-5: what somebody else did is not counted as done, and what no longer fits is left alone", async () => {
+  const gateway = await bench.gateway();
+  const [first = "", second = ""] = await failedRuns(gateway, 2);
+  const bulk = await post(gateway, { action: "delete", filter: { status: "cancelled" } });
+  expect(await over(gateway, bulk.id)).toMatchObject({ done: 0 });
+  chunks.set(bulk.id, [second, first]);
+  await goesOnAgain(bulk.id);
+  expect(await over(gateway, bulk.id)).toMatchObject({ done: 0, skipped: 2, failed: 0 });
+  expect(await listed(gateway)).toHaveLength(2);
+});
+
 test("what it cannot do is refused before it begins", async () => {
   const gateway = await bench.gateway();
   for (const body of [
@@ -156,6 +261,10 @@ test("what it cannot do is refused before it begins", async () => {
     { action: "resume", filter: { status: ["COMPLETED"] } },
     { action: "rerun", filter: { functoinId: "x" } },
     { action: "rerun", filter: { after: "yesterday" } },
+    { action: "rerun", filter: { after: "2027-02-01T00:00:00Z", before: "2027-01-01T00:00:00Z" } },
+    { action: "cancel", filter: { all: false } },
+    { action: "cancel", filter: { all: null } },
+    { action: "cancel", filter: { status: "" } },
     { action: "rerun", filter: { all: true }, appVersion: 1 },
   ]) {
     expect([body, await post(gateway, body)]).toMatchObject([body, { code: "BODY_INVALID" }]);

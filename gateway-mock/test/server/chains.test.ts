@@ -3,6 +3,7 @@ import { waitFor } from "@holdfast/testing";
 import { describe, expect, test } from "vitest";
 import type { Gateway } from "../../src/server.ts";
 import { call, did, ended, op, runDetail, send, start, triggered, useGateway, waits } from "./harness.ts";
+import { follow, type LiveStream, rowsOf } from "./live-stream.ts";
 import type { RawWorker, WorkerFunction } from "./raw-worker.ts";
 
 const bench = useGateway();
@@ -66,6 +67,62 @@ describe("Runs that go on as new ones", () => {
       "holdfast/function.continued",
       "shop/order",
     ]);
+  });
+
+  test("a caller that waits for the first one is answered with the last one, unless it asks for one link", async () => {
+    const gateway = await bench.gateway();
+    const worker = await bench.worker(gateway, { functions });
+    const [first = ""] = await start(gateway);
+    const waiting = call(gateway, `/v1/runs/${first}?wait=60s`);
+    const second = await goOn(worker, { n: 1 });
+    expect(second).toBe(first);
+    const one = await call(gateway, `/v1/runs/${first}?wait=60s&links=one`);
+    expect(one).toMatchObject({ id: first, status: "COMPLETED", continuedAs: expect.any(String) });
+    // After the time that it may wait it is told how far the chain is.
+    const late = await call(gateway, `/v1/runs/${first}?wait=1ms`);
+    expect(late).toMatchObject({ endedMs: null, continuedFrom: first });
+    const last = await done(worker, "over");
+    expect(await waiting).toMatchObject({ id: last.runId, status: "COMPLETED", output: "over" });
+    // What has ended is answered the same way, and without waiting it is the run itself.
+    expect(await call(gateway, `/v1/runs/${first}?wait=60s`)).toMatchObject({ id: last.runId });
+    expect(await call(gateway, `/v1/runs/${first}`)).toMatchObject({ id: first });
+    expect(await call(gateway, `/v1/runs/${first}?links=none`)).toMatchObject({ code: "BODY_INVALID" });
+  });
+
+  test("a stream of the first one goes on with the others, nothing missing and nothing twice, from any place", async () => {
+    const gateway = await bench.gateway();
+    const worker = await bench.worker(gateway, { functions });
+    const [first = ""] = await start(gateway);
+    const path = `/v1/runs/${first}/stream`;
+    const all = await follow(gateway, `${path}?from=start`);
+    const one = await follow(gateway, `${path}?from=start&links=one`);
+    await goOn(worker, { n: 1 }, [did("a")]);
+    const second = await goOn(worker, { n: 2 }, [did("b")]);
+    const last = await done(worker, "over");
+    const isOver = ({ messages }: LiveStream): boolean => messages.at(-1)?.event === "end";
+    await all.until("the end of the chain", isOver);
+    await one.until("the end of the first run", isOver);
+    expect(new Set(one.rows().map((row) => row.split(" ")[0]))).toEqual(new Set([first]));
+    expect(all.messages.filter(({ event }) => event === "continued").map(({ data }) => data)).toEqual([
+      { continuedFrom: first, continuedAs: second },
+      { continuedFrom: second, continuedAs: last.runId },
+    ]);
+    const rows = all.rows();
+    expect(new Set(rows).size).toBe(rows.length);
+    expect([...new Set(rows.map((row) => row.split(" ")[0]))]).toEqual([first, second, last.runId]);
+    // Broken off after each message: what came, and what comes then, is all there is, each once.
+    const ids = all.messages.map(({ id }) => id);
+    for (const [index, id] of ids.entries()) {
+      if (id === null) continue;
+      const before = all.messages.slice(0, index + 1);
+      const rest = await follow(gateway, path, { "last-event-id": id });
+      await rest.until("the end", isOver);
+      expect([...rowsOf(before), ...rest.rows()]).toEqual(rows);
+    }
+    // A snapshot is of the run that is at work, or was the last.
+    const now = await follow(gateway, path);
+    await now.until("the end", isOver);
+    expect(now.messages[0]).toMatchObject({ event: "snapshot", data: { run: { id: last.runId, output: "over" } } });
   });
 
   test("the step that invoked the first one is given the result of the last one, or its error", async () => {

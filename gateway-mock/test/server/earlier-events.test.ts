@@ -3,7 +3,7 @@ import { waitFor } from "@holdfast/testing";
 import postgres from "postgres";
 import { describe, expect, test } from "vitest";
 import type { Gateway } from "../../src/server.ts";
-import { call, ended, op, runDetail, send, start, useGateway, waits } from "./harness.ts";
+import { call, ended, op, runDetail, send, start, triggered, useGateway, waits } from "./harness.ts";
 import type { RawWorker, WorkerFunction, WorkerOptions } from "./raw-worker.ts";
 
 const bench = useGateway();
@@ -133,6 +133,27 @@ test("EARLIER-2: an event whose write began before the wait was stored, and has 
 
 test("EARLIER-1, EARLIER-2, EARLIER-3: with events at any moment around the wait each run is given its one", async () => {
   const gateways = [await bench.gateway(), await bench.gateway()] as const;
+  const sql = postgres(bench.db.url, { max: 1 });
+  try {
+    await sql.unsafe(LINGER);
+    await roundsAround(gateways);
+  } finally {
+    await sql.unsafe("DROP TRIGGER IF EXISTS linger ON holdfast.events");
+    await sql.end();
+  }
+});
+
+/** Some writes of events take a while from their last look at the tables until their rows can be read, as under load. */
+const LINGER = `CREATE OR REPLACE FUNCTION holdfast.linger() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF random() < 0.3 THEN PERFORM pg_sleep(random() * 0.06); END IF;
+  RETURN NULL;
+END $$;
+CREATE CONSTRAINT TRIGGER linger AFTER INSERT ON holdfast.events DEFERRABLE INITIALLY DEFERRED
+FOR EACH ROW EXECUTE FUNCTION holdfast.linger()`;
+
+/** Each run waits for a name of its own: of a name that another one waits for all waits are looked up after the commit. */
+async function roundsAround(gateways: readonly [Gateway, Gateway]): Promise<void> {
   const random = seededRandom(4711);
   const given = new Map<string, number[]>();
   for (const gateway of gateways) {
@@ -141,7 +162,10 @@ test("EARLIER-1, EARLIER-2, EARLIER-3: with events at any moment around the wait
       const { n } = payload.event.data as { n: number };
       const memo = payload.steps.w as { data?: { data: { n: number } } | null } | undefined;
       if (memo === undefined) {
-        void sleep(systemTimers, random() * 12).then(() => worker.reply(request, { value: [sinceRun("w", ofOrder)] }));
+        void sleep(systemTimers, random() * 30).then(() => {
+          const wait = { ...sinceRun("w", ofOrder), name: `shop/paid-${n}` };
+          return worker.reply(request, { value: [wait] });
+        });
         return "later";
       }
       given.set(request.runId, [n, memo.data?.data.n ?? -1]);
@@ -149,17 +173,40 @@ test("EARLIER-1, EARLIER-2, EARLIER-3: with events at any moment around the wait
     });
   }
   const runs: string[] = [];
+  const either = (): Gateway => gateways[Math.floor(random() * 2)] as Gateway;
   for (let round = 0; round < 8; round += 1) {
-    const made = await start(gateways[round % 2] as Gateway, 25);
-    runs.push(...made);
-    await Promise.all(
-      made.map(async (_, n) => {
-        await sleep(systemTimers, random() * 25);
-        await send(gateways[Math.floor(random() * 2)] as Gateway, "shop/paid", { n });
+    const numbers = Array.from({ length: 25 }, (_, index) => round * 25 + index);
+    const made = await Promise.all(
+      numbers.map(async (n) => {
+        const eventId = await send(either(), "shop/order", { n });
+        await sleep(systemTimers, random() * 15);
+        await send(either(), `shop/paid-${n}`, { n });
+        return triggered(gateways[0], eventId);
       }),
     );
     for (const runId of made) expect(await ended(gateways[0], runId)).toMatchObject({ status: "COMPLETED" });
+    runs.push(...made);
   }
   expect(given.size).toBe(runs.length);
   for (const [own, got] of given.values()) expect(got).toBe(own);
+}
+
+test("where time was advanced before the run began, an event that came before its wait ends it as well", async () => {
+  const gateway = await bench.gateway({ virtualTime: true });
+  const worker = await bench.worker(gateway, { functions });
+  await gateway.skipTime(24 * 3_600_000);
+  const [runId = ""] = await start(gateway);
+  const { request } = await worker.request();
+  // Its id is of the time of the machine, and the run was created a day later by that of the database.
+  const id = await send(gateway, "shop/paid", { n: 0 });
+  await worker.replied(request, { value: [sinceRun("w", { ...ofOrder, timeout: "2h" })] });
+  await waitFor(
+    async () => (await runDetail(gateway, runId)).waits.length === 0 || (await jobsOf(gateway)).length === 0,
+    {
+      what: "the look to be over",
+    },
+  );
+  // What is not found by now is not found before its time.
+  await gateway.skipTime(3 * 3_600_000);
+  expect((await finish(worker, runId)).w).toMatchObject({ type: "data", data: { id } });
 });

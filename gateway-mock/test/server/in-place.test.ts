@@ -151,7 +151,7 @@ test("a request rejected for lack of capacity goes to another worker without spe
 });
 
 test("a request reassigned for want of an acknowledgement is cancelled on the first worker", async () => {
-  const gateway = await bench.gateway({ requestAckMs: 100 });
+  const gateway = await bench.gateway({ requestAckMs: 2_000 });
   const slow = await bench.worker(gateway, { acks: false });
   const [runId = ""] = await start(gateway);
   const first = await slow.request();
@@ -188,7 +188,7 @@ test("a slow worker that no other has replaced continues with its request and is
 });
 
 test("a request that is not acknowledged in time is reassigned", async () => {
-  const gateway = await bench.gateway({ requestAckMs: 300 });
+  const gateway = await bench.gateway({ requestAckMs: 2_000 });
   const deaf = await bench.worker(gateway, { acks: false });
   const [runId = ""] = await start(gateway);
   const first = await deaf.request();

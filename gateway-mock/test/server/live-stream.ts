@@ -26,6 +26,10 @@ export interface LiveStream {
   resume(): void;
 }
 
+/** Rows among messages, as `run seq`. */
+export const rowsOf = (messages: readonly Received[]): string[] =>
+  messages.flatMap(({ event, data }) => (event === "facts" ? [`${data.runId} ${data.seq}`] : []));
+
 export function follow(
   gateway: Pick<Gateway, "url">,
   path: string,
@@ -70,7 +74,7 @@ export function follow(
         get isOver() {
           return isOver;
         },
-        rows: () => messages.flatMap(({ event, data }) => (event === "facts" ? [`${data.runId} ${data.seq}`] : [])),
+        rows: () => rowsOf(messages),
         kinds: () =>
           messages.flatMap(({ event, data }) =>
             event === "facts" ? data.facts.map((fact: { kind: string }) => fact.kind) : [],

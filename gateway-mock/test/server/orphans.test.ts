@@ -4,7 +4,6 @@ import postgres from "postgres";
 import { expect, inject, test } from "vitest";
 import { type GatewayPorts, REAL_PORTS, startGatewayOn } from "../../src/server.ts";
 import { call, metrics, runDetail, start } from "./harness.ts";
-import { RawWorker } from "./raw-worker.ts";
 
 /** Every wait for a sweep is over at once; others are as they are. */
 const quickSweeps = (): GatewayPorts => ({
@@ -45,39 +44,6 @@ VALUES ('shop-order', gen_random_uuid(), 'shop', '', '', 'order', '[{"event":"sh
   } finally {
     await gateway.close();
     await sql.end();
-    await db.drop();
-  }
-});
-
-test("runs that wait for want of a worker are logged once for their function, and so is that one came", async () => {
-  const lines: string[] = [];
-  const log: Log = (level, message) => {
-    if (level !== "debug") lines.push(message);
-  };
-  const db = await createDatabase(inject("postgresUrl"));
-  const gateway = await startGatewayOn(quickSweeps(), { port: 0, databaseUrl: db.url, log });
-  const about = (): string[] => lines.filter((line) => line.includes('the function "shop-order"'));
-  try {
-    const worker = await RawWorker.connect({ url: gateway.url });
-    await worker.close();
-    await start(gateway, 2);
-    await waitFor(() => about().length > 0, { what: "the log" });
-    await start(gateway, 2);
-    const looks = async (): Promise<number> => (await metrics(gateway)).dispatcher.claims ?? 0;
-    const before = await looks();
-    await waitFor(async () => (await looks()) > before + 3, { what: "further looks" });
-    expect(about()).toEqual([
-      expect.stringMatching(
-        /^No connected worker has the function "shop-order"; the last one was here \d+ (ms|s) ago\. Runs of it wait for one\.$/,
-      ),
-    ]);
-    const back = await RawWorker.connect({ url: gateway.url });
-    back.answer(() => ({ status: "DONE", value: "done" }));
-    await waitFor(() => about().length > 1, { what: "the log" });
-    expect(about()[1]).toBe('A worker has the function "shop-order" again.');
-    await back.close();
-  } finally {
-    await gateway.close();
     await db.drop();
   }
 });

@@ -65,11 +65,15 @@ test("Prometheus reads every metric of the table, with what has happened", async
     holdfast_draining: 0,
     'holdfast_queue_jobs{state="due"}': 0,
     holdfast_queue_oldest_due_seconds: 0,
+    holdfast_queue_lanes: 0,
+    'holdfast_spans_total{outcome="recorded"}': 0,
     [`holdfast_runs_ended_total{${labels},status="COMPLETED"}`]: 1,
     [`holdfast_runs_ended_total{${labels},status="FAILED"}`]: 0,
     [`holdfast_run_duration_seconds_count{${labels}}`]: 1,
     [`holdfast_run_duration_seconds_bucket{${labels},le="+Inf"}`]: 1,
   });
+  expect(samples.get('holdfast_table_bytes{table="runs"}')).toBeGreaterThan(0);
+  expect(samples.get('holdfast_table_oldest_seconds{table="runs"}')).toBeGreaterThanOrEqual(0);
   expect(samples.get("holdfast_commit_duration_seconds_count")).toBe(samples.get("holdfast_commits_total"));
   expect(samples.get('holdfast_commit_units_bucket{le="+Inf"}')).toBe(samples.get("holdfast_commits_total"));
 });
@@ -98,11 +102,57 @@ test("the alerts and the board name only metrics that there are", () => {
     ),
   );
   for (const file of ["alerts.yml", "grafana-board.json"]) {
-    const text = readFileSync(fileURLToPath(new URL(`../../monitoring/${file}`, import.meta.url)), "utf8");
-    const used = [...new Set(text.match(/\b(?:holdfast|process|nodejs)_[a-z_]+\b/g))].filter(
+    const used = [...new Set(monitoring(file).match(/\b(?:holdfast|process|nodejs)_[a-z_]+\b/g))].filter(
       (name) => name !== "holdfast_gateway",
     );
     expect(used.length).toBeGreaterThan(5);
     expect(used.filter((name) => !names.has(name))).toEqual([]);
   }
 });
+
+test("the alerts and the board ask for no label, and no value of a state, that the metric does not have", async () => {
+  const gateway = await bench.gateway();
+  const worker = await bench.worker(gateway);
+  const [runId = ""] = await start(gateway);
+  const { request } = await worker.request();
+  await worker.replied(request, { status: "DONE", value: 1 });
+  await ended(gateway, runId);
+  const samples = [...(await scrape(gateway.url)).samples.keys()];
+  const ofMetric = (name: string): string[] => samples.filter((one) => one.replace(/\{.*/, "") === name);
+  /** What Prometheus adds to each sample. */
+  const added = ["instance", "job"];
+  const unknown: string[] = [];
+  let looked = 0;
+  for (const expression of expressions()) {
+    const names = expression.match(/\bholdfast_[a-z_]+\b/g) ?? [];
+    const grouped = [...expression.matchAll(/\bby \(([^)]*)\)/g)].flatMap(([, labels = ""]) => labels.split(/, */));
+    for (const label of grouped.filter((one) => !added.includes(one))) {
+      looked += 1;
+      const has = names.some((name) => ofMetric(name).some((one) => one.includes(`${label}="`)));
+      if (!has) unknown.push(`${label} in ${expression}`);
+    }
+    for (const [, name = "", conditions = ""] of expression.matchAll(/\b(holdfast_[a-z_]+)\{([^}]*)\}/g)) {
+      for (const [, label = "", operator, value] of conditions.matchAll(/([a-z_]+)(=~|=)"([^"]*)"/g)) {
+        looked += 1;
+        const wanted = operator === "=" ? `${label}="${value}"` : `${label}="`;
+        if (!added.includes(label) && !ofMetric(name).some((one) => one.includes(wanted)))
+          unknown.push(`${wanted} in ${expression}`);
+      }
+    }
+  }
+  expect(unknown).toEqual([]);
+  expect(looked).toBeGreaterThan(10);
+});
+
+const monitoring = (file: string): string =>
+  readFileSync(fileURLToPath(new URL(`../../monitoring/${file}`, import.meta.url)), "utf8");
+
+/** Of every alert and every panel. */
+function expressions(): string[] {
+  const alerts = [...monitoring("alerts.yml").matchAll(/^ {8}expr: (?:>\n((?: {10}.*\n)+)|(.*)\n)/gm)];
+  const { panels } = JSON.parse(monitoring("grafana-board.json")) as { panels: { targets: { expr: string }[] }[] };
+  return [
+    ...alerts.map(([, block, line]) => (block ?? line ?? "").trim()),
+    ...panels.flatMap(({ targets }) => targets.map(({ expr }) => expr)),
+  ];
+}

@@ -100,6 +100,10 @@ export class RawWorker {
     const { worker, connectionId, token } = await RawWorker.open(options);
     await worker.frame("GATEWAY_HELLO");
     worker.send(helloFrame(options, connectionId, worker.instanceId, token));
+    const isReady = (): boolean => worker.frames.some(({ kind }) => kind === "GATEWAY_CONNECTION_READY");
+    while (!isReady() && !worker.closed) await worker.#news(1000);
+    // The machine was so busy that the gateway did not wait for it: it comes again, as workers do.
+    if (worker.closed?.reason === "connect_worker_hello_timeout") return RawWorker.connect(options);
     await worker.frame("GATEWAY_CONNECTION_READY");
     worker.send({ kind: options.pauses ? "WORKER_PAUSE" : "WORKER_READY" });
     return worker;
@@ -135,7 +139,7 @@ export class RawWorker {
   async frame<Kind extends GatewayFrame["kind"]>(
     kind: Kind,
     matches: (frame: Extract<GatewayFrame, { kind: Kind }>) => boolean = () => true,
-    limitMs = 20_000,
+    limitMs = 100_000,
   ): Promise<Extract<GatewayFrame, { kind: Kind }>> {
     const deadline = Date.now() + limitMs;
     for (;;) {
@@ -207,7 +211,7 @@ export class RawWorker {
     this.socket.terminate();
   }
 
-  async gone(limitMs = 20_000): Promise<{ code: number; reason: string }> {
+  async gone(limitMs = 100_000): Promise<{ code: number; reason: string }> {
     const deadline = Date.now() + limitMs;
     while (!this.closed) {
       if (Date.now() > deadline) throw new Error("the socket is still open");

@@ -18,8 +18,9 @@ test("a request reassigned to a worker of another gateway is withdrawn from the 
 });
 
 test("a reassigned request is withdrawn from a worker that has moved to another gateway", async () => {
-  const one = await bench.gateway({ leaseMs: 1_000 });
-  const two = await bench.gateway({ leaseMs: 1_000 });
+  // So long that it is extended before it ends.
+  const one = await bench.gateway({ leaseMs: 6_000 });
+  const two = await bench.gateway({ leaseMs: 6_000 });
   const before = await bench.worker(one, { instanceId: "mover" });
   const [runId = ""] = await start(one);
   const { request } = await before.request();

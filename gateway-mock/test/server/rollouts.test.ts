@@ -8,8 +8,8 @@ import type { RawWorker } from "./raw-worker.ts";
 const bench = useGateway();
 const done = { status: "DONE", value: "done" } as const;
 
-const put = (gateway: Gateway, version: string, percent: number): Promise<unknown> =>
-  call(gateway, "/v1/apps/shop/rollout", { method: "PUT", body: JSON.stringify({ version, percent }) });
+const put = (gateway: Gateway, version: string, percent: number, app = "shop"): Promise<unknown> =>
+  call(gateway, `/v1/apps/${app}/rollout`, { method: "PUT", body: JSON.stringify({ version, percent }) });
 const remove = (gateway: Gateway): Promise<unknown> => call(gateway, "/v1/apps/shop/rollout", { method: "DELETE" });
 
 function answering(worker: RawWorker): Set<string> {
@@ -33,6 +33,8 @@ test("runs begin with the version that their ids are given, at two gateways, unt
     rollout: { version: "2", percent: 30 },
     versions: ["2", "1"],
   });
+  expect(await call(gateway, "/v1/apps/shop/rollout")).toMatchObject({ rollout: { version: "2", percent: 30 } });
+  expect(await call(gateway, "/v1/apps/other/rollout")).toEqual({ appId: "other", rollout: null });
   const runIds = [...(await start(gateway, 20)), ...(await start(other, 20))];
   const isNew = (runId: string): boolean => isRolledOut({ appId: "shop", percent: 30 }, runId);
   for (const runId of runIds) expect(await versionOf(gateway, runId), runId).toBe(isNew(runId) ? "2" : "1");
@@ -94,6 +96,11 @@ test("what is wrong with a rollout is said", async () => {
     error: 'The app shop has no version "3": it has 1.',
   });
   expect(await put(gateway, "1", 101)).toMatchObject({ code: "BODY_INVALID" });
+  await bench.worker(gateway, { app: "nameless" });
+  expect(await put(gateway, "3", 10, "nameless")).toMatchObject({
+    code: "OPTION_INVALID",
+    error: expect.stringContaining("its workers name none"),
+  });
   const path = "/v1/apps/shoe/rollout";
   expect(await call(gateway, path, { method: "DELETE" })).toMatchObject({ code: "NOT_FOUND" });
 });

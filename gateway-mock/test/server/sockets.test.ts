@@ -1,15 +1,17 @@
 import { once } from "node:events";
 import { encodeWorkerFrame, SUBPROTOCOL } from "@holdfast/protocol";
 import { waitFor } from "@holdfast/testing";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { WebSocket } from "ws";
+import { REAL_PORTS, startGatewayOn } from "../../src/server.ts";
 import { call, ended, metrics, send, start, useGateway } from "./harness.ts";
 import { helloFrame, RawWorker } from "./raw-worker.ts";
 
 const bench = useGateway();
 
 test("the intervals are sent in the units of the offered extensions", async () => {
-  const gateway = await bench.gateway();
+  const gateway = await startGatewayOn(REAL_PORTS, { port: 0, store: "memory" });
+  onTestFinished(() => gateway.close());
   const greet = async (extensions: readonly string[]) => {
     const { worker, connectionId } = await RawWorker.open({ url: gateway.url });
     await worker.frame("GATEWAY_HELLO");

@@ -1,7 +1,7 @@
 import type { ExecutorRequest, WorkerStall } from "@holdfast/protocol";
 import { waitFor } from "@holdfast/testing";
 import { expect, test } from "vitest";
-import { did, ended, metrics, runDetail, start, useGateway } from "./harness.ts";
+import { call, did, ended, metrics, runDetail, start, useGateway } from "./harness.ts";
 import type { RawWorker } from "./raw-worker.ts";
 
 const bench = useGateway();
@@ -90,7 +90,7 @@ test("a worker that was given no processor is told from one that its code blocks
   );
   expect(shown).toMatchObject({ cause: "no-cpu", stalledMs: 3_000, waitedMs: 2_900 });
   expect(shown).not.toHaveProperty("location");
-  const about = logs.filter(({ message }) => message.includes("main thread of a worker"));
+  const about = logs.filter(({ message }) => message.includes("main thread of worker"));
   expect(about).toMatchObject([{ data: { code: "NO_CPU_TIME" } }]);
   expect(about[0]?.message).toContain("was given no processor for 2900 ms of 3000 ms");
 });
@@ -174,4 +174,37 @@ test("work returned by the only worker is leased to it again when it is responsi
   await worker.replied(request, { status: "DONE", value: "late but ours" });
   expect(await ended(gateway, runId)).toMatchObject({ output: "late but ours", leasesLost: 0 });
   expect(worker.taken).toBe(1);
+});
+
+interface Condition {
+  readonly instanceId: string;
+  readonly condition: { readonly roundTripMs: number | null; readonly stalls?: readonly object[] } | null;
+}
+
+test("the list of workers says when each was heard of, how long a ping takes, and when it was blocked", async () => {
+  const gateway = await bench.gateway();
+  const worker = await bench.worker(gateway);
+  const condition = async () => {
+    const { workers } = (await call(gateway, "/v1/workers")) as { workers: Condition[] };
+    return workers.find(({ instanceId }) => instanceId === worker.instanceId)?.condition ?? { roundTripMs: null };
+  };
+  const [runId = ""] = await start(gateway);
+  const { request } = await worker.request();
+  worker.send(stall(request));
+  worker.send(stall(request, { sequence: 2, stalledMs: 2_000, ended: true }));
+  worker.send(stall(request, { sequence: 3, stalledMs: 500, noCpu: true, ended: true, requestId: "", runId: "" }));
+  await beat(worker);
+  await waitFor(async () => (await condition()).roundTripMs !== null, { what: "the answer to a ping" });
+  expect(await condition()).toMatchObject({
+    silentMs: expect.any(Number),
+    stalls: [
+      { stalledMs: 500, cause: "no-cpu", runId: null },
+      { stalledMs: 2_000, ended: true, runId, location: "/app/count.ts:7:3", stack: "at count (/app/count.ts:7:3)" },
+    ],
+  });
+  for (let sequence = 4; sequence < 20; sequence += 1) worker.send(stall(request, { sequence, ended: true }));
+  await beat(worker);
+  expect((await condition()).stalls).toHaveLength(5);
+  await worker.replied(request, { status: "DONE", value: "ok" });
+  await ended(gateway, runId);
 });

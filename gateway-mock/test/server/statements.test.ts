@@ -12,7 +12,7 @@ const fanOuts = [1, 10, 100, 1000];
 
 /** Looking for work and leases, signs of life and cleaning have nothing to do with one decision; each is done when it is due. */
 const aside =
-  /^WITH (due|known) |^SELECT min\(|pg_notify|^WITH held |holdfast\.(connections|functions|app_groups|gateways)|^DELETE FROM holdfast\.(event_keys|writers|gates|used_tokens)/;
+  /^WITH (due|known|page) |^SELECT f\.place, w\.count,|^SELECT min\(|pg_notify|^WITH held |holdfast\.(connections|functions|app_groups|gateways)|^DELETE FROM holdfast\.(event_keys|writers|gates|used_tokens)/;
 
 /** The statements of `act`, shortened, with how often each was carried out. */
 async function statementsOf(act: () => Promise<unknown>): Promise<string[]> {

@@ -193,7 +193,7 @@ it("a watcher that reads nothing for a while misses nothing, and costs no memory
   live.pause();
   const runIds = await start(gateway, 1_000);
   const areEnded = async (): Promise<boolean> => (await metrics(gateway)).dispatcher.runsEnded === 1_000;
-  await waitFor(areEnded, { what: "all runs to end", timeoutMs: 60_000 });
+  await waitFor(areEnded, { what: "all runs to end" });
   const received = live.text.length;
   // 15 MB have been written; of that the socket has taken what it holds.
   expect(received).toBeLessThan(8_000_000);
@@ -211,14 +211,15 @@ it("a thousand watchers share one reader; one more is refused", async () => {
   const streams: LiveStream[] = [];
   for (let count = 0; count < 1_000; count += 50) {
     const some = await Promise.all(Array.from({ length: 50 }, (_, n) => follow(gateway, paths[(count + n) % 3] ?? "")));
-    await Promise.all(some.map((one) => one.until("the snapshot", ({ messages }) => messages.length === 1)));
+    await waitFor(() => some.every(({ messages }) => messages.length === 1), { what: "the snapshots" });
     streams.push(...some);
   }
   const refused = await follow(gateway, `/v1/runs/${runId}/stream`);
   expect(refused.status).toBe(503);
   await waitFor(() => refused.text.includes("WATCHERS_FULL") || undefined, { what: "the refusal" });
   worker.reply(request, { status: "DONE", value: "over" });
-  await Promise.all(streams.map((one) => one.until("the last row", (live) => live.kinds().includes("RUN_COMPLETED"))));
+  const hasEnded = (one: LiveStream): boolean => one.kinds().includes("RUN_COMPLETED");
+  await waitFor(() => streams.every(hasEnded), { what: "the last row of each" });
   const sql = postgres(bench.db.url, { max: 1 });
   const [row] = await sql`SELECT count(*)::int AS count FROM pg_stat_activity
     WHERE datname = current_database() AND application_name LIKE 'holdfast-gateway%'`;

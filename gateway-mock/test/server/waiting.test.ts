@@ -168,3 +168,50 @@ describe("A run that has not ended says why, at its gateway and at another one",
     expect((await listed("")).runs.every((run) => !("waiting" in run))).toBe(true);
   });
 });
+
+describe("An event that a function collects with others", () => {
+  const functions: WorkerFunction[] = [
+    { id: "sync", event: "shop/changed", config: { debounce: { period: "1m", timeout: "1h" } } },
+    { id: "ingest", event: "shop/changed", config: { batchEvents: { maxSize: 3, timeout: "1m" } } },
+    { id: "other", event: "shop/other", config: { debounce: { period: "1m" } } },
+  ];
+  const collectedOf = async (gateway: Gateway, eventId: string): Promise<readonly object[]> =>
+    ((await call(gateway, `/v1/events/${eventId}`)) as { collected: object[] }).collected;
+
+  test("says which run it will start, when, and what else may happen first, at each gateway", async () => {
+    const [gateway, other] = [await bench.gateway(), await bench.gateway()];
+    await bench.worker(gateway, { functions });
+    const first = await send(gateway, "shop/changed", {});
+    const second = await send(gateway, "shop/changed", {});
+    const soon = "in (5\\d s|1 min)";
+    for (const one of [gateway, other]) {
+      expect(await collectedOf(one, second)).toEqual([
+        {
+          functionId: "shop-ingest",
+          reason: "BATCHED",
+          message: expect.stringMatching(
+            `^It is collected with 1 other event of at most 3: a run of "shop-ingest" starts ${soon}, or when they are as many \\(\`batchEvents\`\\)\\.$`,
+          ),
+          untilMs: expect.any(Number),
+          untilAt: expect.stringMatching(`^${TIME}$`),
+        },
+        {
+          functionId: "shop-sync",
+          reason: "DEBOUNCED",
+          message: expect.stringMatching(
+            `^It starts a run of "shop-sync" ${soon}, in place of 1 event before it, unless another event comes first \\(\`debounce\`\\)\\.$`,
+          ),
+          untilMs: expect.any(Number),
+          untilAt: expect.any(String),
+        },
+      ]);
+    }
+    // What a later one has taken the place of waits for nothing but the batch.
+    expect(await collectedOf(gateway, first)).toMatchObject([{ reason: "BATCHED" }]);
+    // With the third one the batch is full, and is a run.
+    const third = await send(gateway, "shop/changed", {});
+    await waitFor(async () => (await triggered(gateway, third)) || undefined, { what: "the batch to be a run" });
+    expect(await collectedOf(gateway, third)).toMatchObject([{ reason: "DEBOUNCED" }]);
+    expect(await collectedOf(gateway, second)).toEqual([]);
+  });
+});

@@ -70,7 +70,7 @@ describe("A commit whose connection breaks", () => {
 
   it.each([
     ["its answer was", "toClient", "SELECT 1"],
-    ["it was", "toServer", "event-once"],
+    ["it was", "toServer", "event-once-toServer"],
   ] as const)(
     "RUNNER-4: an event is stored once when %s lost: one statement is its transaction",
     async (_, way, text) => {

@@ -3,7 +3,7 @@ import { LOG_KINDS } from "@holdfast/store";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { runs } from "../../../packages/tooling/src/runs.ts";
-import { dataText, factsText, readFacts } from "../../src/store-postgres/connection/log-rows.ts";
+import { dataList, factsText, readFacts } from "../../src/store-postgres/connection/log-rows.ts";
 import { answering, together } from "../../src/store-postgres/writer/together.ts";
 
 const key = fc.oneof(fc.string(), fc.string({ unit: fc.constantFrom("\\", "\n", "n", " ", '"') }));
@@ -20,7 +20,7 @@ describe("Rows of the run log", () => {
   it("facts are read as they were written, whatever is in their keys", () => {
     fc.assert(
       fc.property(facts, (written) => {
-        expect(readFacts(factsText(written), dataText(written))).toEqual(written);
+        expect(readFacts(factsText(written), dataList([written]))).toEqual(written);
       }),
       { numRuns: runs(2_000) },
     );
@@ -39,7 +39,11 @@ describe("Rows of the run log", () => {
 
   it("what is not JSON is refused where it would be taken for two facts", () => {
     const bad: LogRow = { kind: "PINNED", key: "", attempt: 0, iteration: 0, dataJson: '"\u001e"' };
-    expect(() => dataText([bad, bad])).toThrow(TypeError);
+    const good: LogRow = { ...bad, dataJson: "1" };
+    expect(dataList([[good, good], [good]])).toBe("1\u001e1\u001f1");
+    expect(() => dataList([[good], [bad, bad]])).toThrow(TypeError);
+    expect(() => dataList([[bad], [good]])).toThrow(TypeError);
+    expect(() => dataList([[good], [{ ...bad, dataJson: '"\u001f"' }]])).toThrow(TypeError);
   });
 });
 

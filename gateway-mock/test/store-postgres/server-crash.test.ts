@@ -33,7 +33,7 @@ it("after a crash and restart of the server no acknowledged write is lost and no
   const crash = async (): Promise<void> => {
     for (; crashes < 2; crashes += 1) {
       const before = store.stats().batches;
-      await expect.poll(() => store.stats().batches, { timeout: 30_000 }).toBeGreaterThan(before + 5);
+      await expect.poll(() => store.stats().batches).toBeGreaterThan(before + 5);
       await server.kill();
       await server.restart();
     }

@@ -1,6 +1,7 @@
 /**
  * Stands between clients and one Postgres session as a pooler does. `transactions`: all clients share the session, and
- * each statement goes to it as it comes; `session`: each client has its own, under another number for cancelling.
+ * each statement goes to it as it comes; `session`: each client has its own, under another number for cancelling. Both
+ * refuse what PgBouncer refuses when a connection starts. It is none: it has no queue, and never gives a session back.
  */
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
@@ -10,6 +11,12 @@ const BACKEND_KEY = "K".charCodeAt(0);
 const READY = "Z".charCodeAt(0);
 const AUTHENTICATION = "R".charCodeAt(0);
 const TERMINATE = "X".charCodeAt(0);
+const ERROR = "E";
+/** What PgBouncer takes, without `ignore_startup_parameters`. */
+const STARTUP_PARAMETERS = new Set([
+  ...["user", "database", "application_name"],
+  ...["client_encoding", "datestyle", "timezone", "standard_conforming_strings"],
+]);
 
 export interface SmallPooler {
   readonly url: string;
@@ -41,14 +48,24 @@ export async function openSmallPooler(databaseUrl: string, mode: "transactions" 
       }
       (shared?.server === server ? shared.asker : client).write(bytes);
     });
-    if (mode === "session") client.on("close", () => server.destroy());
+    if (mode === "session") {
+      client.on("close", () => server.destroy());
+      server.on("close", () => client.destroy());
+    }
     return server;
   };
 
   const pooler = createServer((socket) => {
     const client = keep(socket);
     let server: Socket | null = null;
+    let isStarted = false;
     client.on("data", (chunk) => {
+      const refused = isStarted ? undefined : refusedParameter(chunk);
+      isStarted = true;
+      if (refused !== undefined) {
+        client.end(errorResponse(`unsupported startup parameter: ${refused}`));
+        return;
+      }
       if (server === null && shared) {
         server = shared.server;
         client.write(shared.greeting);
@@ -98,4 +115,21 @@ function renumbered(bytes: Buffer): Buffer {
   const copy = Buffer.from(bytes);
   for (const { type, at } of messagesOf(copy)) if (type === BACKEND_KEY) copy.writeUInt32BE(1, at + 1 + LENGTH_BYTES);
   return copy;
+}
+
+/** Of a start packet: length, version, then names and values, each with a zero at its end. */
+function refusedParameter(packet: Buffer): string | undefined {
+  const texts = packet
+    .subarray(2 * LENGTH_BYTES)
+    .toString("utf8")
+    .split("\0");
+  const names = texts.filter((text, index) => index % 2 === 0 && text !== "");
+  return names.find((name) => !STARTUP_PARAMETERS.has(name.toLowerCase()));
+}
+
+function errorResponse(message: string): Buffer {
+  const fields = Buffer.from(`SFATAL\0VFATAL\0C08P01\0M${message}\0\0`);
+  const head = Buffer.alloc(1 + LENGTH_BYTES, ERROR);
+  head.writeUInt32BE(LENGTH_BYTES + fields.length, 1);
+  return Buffer.concat([head, fields]);
 }

@@ -199,6 +199,27 @@ describe("Table partitions", () => {
     expect(widths.length).toBeLessThan(70);
   });
 
+  test("large values are kept the same way in all of them, and in copies: lz4 where the server has it, as they are elsewhere", async () => {
+    await migrate(db.url, { tablePartitionMs: 60_000 });
+    await extend("1 minute", "10 minutes");
+    const [first] = await ranges("runs");
+    expect(await one(`SELECT holdfast.begin_rewrite('runs', '', '${first?.to_id}', '{}')`)).toBe(true);
+    const kept =
+      await db.sql.unsafe(`SELECT c.relname AS name, a.attcompression::text AS compression, a.attstorage::text AS storage
+      FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid WHERE c.relnamespace = 'holdfast'::regnamespace
+        AND c.relkind IN ('r', 'p') AND c.relname ~ '^(runs|run_log|events)(_|$)' AND a.attname IN ('output', 'error', 'data', 'payload')`);
+    const names = kept.map(({ name }) => String(name));
+    for (const name of ["runs", "run_log_rest", "events"]) expect(names).toContain(name);
+    for (const pattern of [/^run_log_kept_/, /^run_log_to_/, /^events_to_/])
+      expect(names).toContainEqual(expect.stringMatching(pattern));
+    const hasLz4 = await db.sql.unsafe("SET default_toast_compression = lz4; RESET default_toast_compression").then(
+      () => true,
+      () => false,
+    );
+    const expected = hasLz4 ? { compression: "l", storage: "x" } : { compression: "", storage: "e" };
+    for (const { name, ...how } of kept) expect(how, String(name)).toEqual(expected);
+  });
+
   test("what came before its partition was there is moved into it", async () => {
     const store = open(60_000);
     await store.migrate();

@@ -7,6 +7,9 @@ import { GATEWAY_LIMITS } from "../../src/config/config.ts";
 import { SocketServer } from "../../src/ws/server.ts";
 import type { Sessions } from "../../src/ws/sessions.ts";
 
+/** The module is loaded at its first use, which takes a busy machine long. */
+const PATIENT = { timeout: 100_000 };
+
 /** Upgrades that come before the protocol's implementation is loaded, which the first of them loads. */
 
 class Peer extends Duplex {
@@ -52,7 +55,7 @@ test("sockets that come while the protocol is being loaded are upgraded then, th
   gone.destroy();
   const [one, two] = [upgrade(), upgrade()];
   expect(accept).not.toHaveBeenCalled();
-  await vi.waitFor(() => expect(accept).toHaveBeenCalledTimes(2));
+  await vi.waitFor(() => expect(accept).toHaveBeenCalledTimes(2), PATIENT);
   for (const peer of [one, two]) expect(peer.written).toMatch(/^HTTP\/1.1 101 /);
   expect(gone.written).toBe("");
   expect(server.pending().sockets).toBe(2);
@@ -66,6 +69,6 @@ test("a socket that comes while the protocol is being loaded is closed when the 
   const { server, accept, upgrade } = open();
   const peer = upgrade();
   server.close();
-  await vi.waitFor(() => expect(peer.destroyed).toBe(true));
+  await vi.waitFor(() => expect(peer.destroyed).toBe(true), PATIENT);
   expect(accept).not.toHaveBeenCalled();
 });

@@ -26,9 +26,9 @@ function versionCheck({ version, versionNumber, roundTripMs }: ServerFacts): Che
   if (versionNumber < OLDEST_SERVER) {
     return fail("database", `Postgres ${version} is too old`, "use Postgres 14 or newer");
   }
-  const told = `Postgres ${version}, ${roundTripMs.toFixed(1)} ms away`;
-  if (roundTripMs < SLOW_MS) return ok("database", told);
-  return warn("database", told, "run gateways near the database: each step waits for a commit");
+  const text = `Postgres ${version}, ${roundTripMs.toFixed(1)} ms away`;
+  if (roundTripMs < SLOW_MS) return ok("database", text);
+  return warn("database", text, "run gateways near the database: each step waits for a commit");
 }
 
 function sessionCheck({ sessions }: ServerFacts): Check | null {
@@ -39,13 +39,13 @@ function sessionCheck({ sessions }: ServerFacts): Check | null {
       return warn(
         "pooler",
         "there is a pooler in session mode in between: it works, and saves nothing",
-        "connect to Postgres itself; a gateway has its own pool (--max-connections)",
+        "connect to Postgres itself; a gateway has its own pool. The pooler needs --max-connections of its server connections for each gateway, all the time",
       );
     case "transactions":
       return fail(
         "pooler",
         "connections are shared transaction by transaction (a pooler in transaction mode): wake-ups, settings and prepared statements get lost",
-        "connect to Postgres itself, or to the pooler in session mode",
+        'connect to Postgres itself, or to the pooler in session mode (pool_mode = session); "start" refuses this',
       );
   }
 }
@@ -55,7 +55,7 @@ function settingsCheck({ refusedSettings }: ServerFacts): Check | null {
   return fail(
     "settings",
     `the settings of a gateway's connections are refused: ${refusedSettings}`,
-    "connect to Postgres itself: poolers such as PgBouncer take no statement_timeout, plan_cache_mode, jit from their clients",
+    "connect to Postgres itself, as a user who may set statement_timeout, plan_cache_mode, enable_seqscan and jit",
   );
 }
 
@@ -108,15 +108,15 @@ function commitCheck({ settings }: ServerFacts): Check {
 function roomCheck({ settings, usedConnections }: ServerFacts, maxConnections: number): Check {
   const all = Number(settings.max_connections) - Number(settings.superuser_reserved_connections);
   const free = all - usedConnections;
-  const told = `${usedConnections} of ${all} are open; a gateway opens up to ${maxConnections}`;
-  if (free >= maxConnections) return ok("connections", told);
-  return warn("connections", told, "raise max_connections, or lower --max-connections");
+  const text = `${usedConnections} of ${all} are open; a gateway opens up to ${maxConnections}`;
+  if (free >= maxConnections) return ok("connections", text);
+  return warn("connections", text, "raise max_connections, or lower --max-connections");
 }
 
 function clockCheck({ aheadMs, roundTripMs }: ServerFacts): Check {
   const apartMs = Math.max(0, Math.abs(aheadMs) - roundTripMs / 2);
-  const told = `the database's clock is ${Math.round(Math.abs(aheadMs))} ms ${aheadMs < 0 ? "behind" : "ahead of"} this machine's`;
+  const text = `the database's clock is ${Math.round(Math.abs(aheadMs))} ms ${aheadMs < 0 ? "behind" : "ahead of"} this machine's`;
   const fix = "keep both clocks with NTP";
-  if (apartMs >= SKEW_FAILS_MS) return fail("clock", told, fix);
-  return apartMs >= SKEW_WARNS_MS ? warn("clock", told, fix) : ok("clock", told);
+  if (apartMs >= SKEW_FAILS_MS) return fail("clock", text, fix);
+  return apartMs >= SKEW_WARNS_MS ? warn("clock", text, fix) : ok("clock", text);
 }

@@ -69,11 +69,11 @@ async function portChecks(
   if (problem === undefined) {
     const second = options.connectPort ?? port + 1;
     const other = second === 0 ? undefined : await portProblem(host, second);
-    const told = `${port} and ${second} on ${host} are free`;
+    const text = `${port} and ${second} on ${host} are free`;
     return {
       checks: [
         other === undefined
-          ? ok("port", told)
+          ? ok("port", text)
           : fail("port", `${second} on ${host}: ${other}`, flag.replace("--port", "--connect-port")),
       ],
     };

@@ -17,11 +17,9 @@ import {
   type WorkerFrame,
 } from "@holdfast/protocol";
 import { WebSocket } from "ws";
+import { PROBE_APP as APP, PROBE_FUNCTION as FUNCTION, PROBE_EVENT } from "../../probe.ts";
 import { VERSION } from "../../version.ts";
 
-export const PROBE_EVENT = "holdfast-doctor/probe";
-const APP = "holdfast-doctor";
-const FUNCTION = `${APP}-probe`;
 const FRAME_MS = 10_000;
 
 export interface ProbeOptions {

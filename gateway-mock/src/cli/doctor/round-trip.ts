@@ -1,10 +1,11 @@
 /** One run through a gateway, as an app would have it: connect, event, lease, request, reply, result in the store. */
 import { createUlidFactory, messageOf, systemClock, systemRandom } from "@holdfast/core";
+import { PROBE_EVENT } from "../../probe.ts";
 import { awaitRuns } from "../await-runs.ts";
 import type { GatewayClient } from "../gateway-client.ts";
 import type { Output } from "../output.ts";
 import { type Check, fail, ok } from "./check.ts";
-import { connectProbe, PROBE_EVENT } from "./probe-worker.ts";
+import { connectProbe } from "./probe-worker.ts";
 
 const RUN_MS = 15_000;
 
@@ -34,6 +35,7 @@ export async function roundTripChecks({ client, environment, output }: RoundTrip
     const { runIds } = await client.get<{ runIds: readonly string[] }>(`/v1/events/${eventId}`);
     const [run] = await awaitRuns(client, runIds, { output, timeoutMs: RUN_MS });
     if (run?.status === "COMPLETED") {
+      await forget(client, runIds);
       return [connected, ok("round trip", `event, run, lease, reply and stored result in ${since(sentMs)}`)];
     }
     const fix = `see "holdfast-gateway run ${runIds[0] ?? ""}", and the gateway's log`;
@@ -43,4 +45,9 @@ export async function roundTripChecks({ client, environment, output }: RoundTrip
   } finally {
     worker.close();
   }
+}
+
+/** A run that was made to try a gateway is of no use to those who look at its runs. */
+async function forget(client: GatewayClient, runIds: readonly string[]): Promise<void> {
+  for (const runId of runIds) await client.delete(`/v1/runs/${encodeURIComponent(runId)}`).catch(() => undefined);
 }

@@ -1,5 +1,6 @@
 /** What the reason of a run is made from, and how it is shown. `why-run-waits.ts` makes it; here is no logic. */
 import type { VersionPolicy } from "@holdfast/engine";
+import type { RunningStep } from "@holdfast/protocol";
 import type { OpenJob, OpenRun, SlotUse } from "@holdfast/store";
 import type { Waiting } from "./may-start.ts";
 import type { WaitingSteps } from "./waiting-steps.ts";
@@ -49,6 +50,8 @@ export type Holder =
       readonly silentMs: number;
       readonly extendLeaseMs: number;
       readonly lostMs: number | null;
+      /** Its steps that have been running for a while, oldest first, as the worker says. */
+      readonly running: readonly RunningStep[];
     }
   /** `instanceIds`: of the workers there that may have it. `silentMs`: since the gateway's last sign of life. */
   | { readonly at: "elsewhere"; readonly instanceIds: readonly string[]; readonly silentMs: number | null }
@@ -92,6 +95,8 @@ export interface WaitingFacts {
   readonly throttledUntilMs: number | null;
   /** Due jobs of its function that come first. */
   readonly ahead: number;
+  /** The step whose result was stored last; null: none, or not asked for. A pass in place says nothing of the next one. */
+  readonly lastStep: string | null;
   readonly isDraining: boolean;
   readonly pause: { readonly sinceMs: number; readonly note: string | null } | null;
 }

@@ -1,5 +1,5 @@
 /** What the log of an open run says of the steps that it waits for: names, failed attempts, stalls. Pure. */
-import { type DispatchedMeta, readMeta, type StallMeta } from "@holdfast/engine";
+import { type DispatchedMeta, type LossMeta, readMeta, type StallMeta } from "@holdfast/engine";
 import type { WaitingFact } from "@holdfast/store";
 
 /** An attempt that failed, of a step or (key "") of the handler. */
@@ -29,6 +29,8 @@ export interface WaitingSteps {
   readonly failures: readonly FailedAttempt[];
   /** The last report of each dispatch: `<job id>.<epoch>`. */
   readonly stalls: ReadonlyMap<string, StallMeta & { readonly atMs: number }>;
+  /** Writes that the database had forgotten, and that could not be sent again. */
+  readonly lostWrites: number;
 }
 
 interface FactData extends Partial<DispatchedMeta> {
@@ -46,6 +48,7 @@ export function readWaitingSteps(facts: readonly WaitingFact[]): WaitingSteps {
   const failures: FailedAttempt[] = [];
   let maxAttempts: number | null = null;
   let startMs: number | null = null;
+  let lostWrites = 0;
   for (const { kind, key, attempt, iteration, atMs, dataJson } of facts) {
     const data = readMeta<FactData>(dataJson);
     switch (kind) {
@@ -67,13 +70,18 @@ export function readWaitingSteps(facts: readonly WaitingFact[]): WaitingSteps {
       case "PASS_FAILED":
         failures.push({ key, attempt, message: messageIn(data), nextMs: atMs + (data.delayMs ?? 0) });
         break;
+      case "COMMITS_LOST": {
+        const { writes, restored } = readMeta<LossMeta>(dataJson);
+        lostWrites += writes - restored;
+        break;
+      }
       case "STALLED":
         stalls.set(`${key}.${iteration}`, { ...readMeta<StallMeta>(dataJson), atMs });
         break;
       default:
     }
   }
-  return { maxAttempts, startMs, steps, failures, stalls };
+  return { maxAttempts, startMs, steps, failures, stalls, lostWrites };
 }
 
 function messageIn({ error }: FactData): string {

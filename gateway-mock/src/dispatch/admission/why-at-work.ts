@@ -1,5 +1,6 @@
 /** Of a run that waits, the work that a worker has: who has it, since when, and whether anything was heard of it. Pure. */
 import { unreachable } from "@holdfast/core";
+import type { RunningStep } from "@holdfast/protocol";
 import type { OpenJob } from "@holdfast/store";
 import { attemptText, ofStep, stepName } from "./step-words.ts";
 import type { FoundReason, WaitingFacts } from "./waiting-facts.ts";
@@ -25,10 +26,11 @@ export function heldReason(facts: WaitingFacts, job: OpenJob): FoundReason {
         const message = `It is at ${who}, of which nothing was heard for ${spanText(holder.silentMs)}; ${leaseEnds}.`;
         return { reason: "LEASE_SILENT", message, untilMs: job.availableMs, ...about };
       }
-      return { reason: "AT_WORK", message: `It is at work on ${who} for ${spanText(sinceMs)}${what}.`, ...about };
+      const message = `It is at work on ${who} for ${spanText(sinceMs)}${what || afterStep(facts)}.`;
+      return { reason: "AT_WORK", message, ...about };
     }
     case "here": {
-      const { instanceId, isAcked, silentMs, extendLeaseMs, lostMs } = holder;
+      const { instanceId, isAcked, silentMs, extendLeaseMs, lostMs, running } = holder;
       const who = `worker "${quoted(instanceId)}"`;
       const about = { step, instanceId };
       if (lostMs !== null) {
@@ -46,13 +48,26 @@ export function heldReason(facts: WaitingFacts, job: OpenJob): FoundReason {
       const stall = steps.stalls.get(`${job.id}.${job.epoch}`);
       const blocked = stall && !stall.ended ? blockedText(stall, nowMs) : "";
       const retry = blocked === "" && job.kind === "pass" ? retryInPlace(facts) : "";
-      const message = `It is at work on ${who} for ${spanText(sinceMs)}${what}${blocked}${retry}.`;
-      return { reason: "AT_WORK", message, ...about };
+      // What it said may have ended since: then its result is the last that was stored.
+      const now = running.filter(({ id }) => id !== facts.lastStep);
+      const where = what || inSteps(now) || afterStep(facts);
+      const message = `It is at work on ${who} for ${spanText(sinceMs)}${where}${blocked}${retry}.`;
+      return { reason: "AT_WORK", message, ...about, step: step ?? now[0]?.id ?? null };
     }
     default:
       return unreachable(holder);
   }
 }
+
+/** Where a pass in place is. */
+function inSteps([first, ...others]: readonly RunningStep[]): string {
+  if (first === undefined) return "";
+  const more = others.length === 0 ? "" : ` and ${others.length} other${others.length === 1 ? "" : "s"}`;
+  return `, in ${ofStep(first.id)} for ${spanText(first.runningMs)}${more}`;
+}
+
+/** How far it is, where no step of it has been running for long. */
+const afterStep = ({ lastStep }: WaitingFacts): string => (lastStep === null ? "" : `, after ${ofStep(lastStep)}`);
 
 function blockedText(
   { atMs, cause, stalledMs, location, stepId }: NonNullable<ReturnType<WaitingSteps["stalls"]["get"]>>,

@@ -13,7 +13,7 @@ import { dueReason } from "./why-no-worker-has-it.ts";
 const NOTHING = { untilMs: null, step: null, runId: null, instanceId: null } as const;
 
 /**
- * Of several things that a run waits for at once the first one in this order is told, and how many more there are: what
+ * Of several things that a run waits for at once the first one in this order is named, and how many more there are: what
  * is at work, what is due and has no worker, calls, then what comes first of retries, sleeps and waits.
  *
  * Null: neither a job nor a wait moves the run on. That is never so (docs/waiting.md, "Orphans").
@@ -23,7 +23,12 @@ export function whyRunWaits(facts: WaitingFacts): RunWaiting | null {
   const [first] = all;
   if (!first) return null;
   const more = all.length - 1;
-  const message = more === 0 ? first.message : `${first.message} It waits for ${plural(more, "more thing")} as well.`;
+  const { lostWrites } = facts.steps;
+  const message = [
+    first.message,
+    ...(more === 0 ? [] : [`It waits for ${plural(more, "more thing")} as well.`]),
+    ...(lostWrites === 0 ? [] : [`The database has lost ${plural(lostWrites, "write")} of it: steps may run again.`]),
+  ].join(" ");
   return { ...NOTHING, ...first, message };
 }
 

@@ -4,6 +4,7 @@
 import { HoldfastError, MAX_DURATION_MS, nextTurn } from "@holdfast/core";
 import { JsonText } from "@holdfast/engine";
 import { isRecord, WIRE_LIMITS } from "@holdfast/protocol";
+import type { SenderTrace } from "../spans.ts";
 
 /** An event as it came in by HTTP; what is long in it may be a `JsonText`. */
 export interface RawEvent {
@@ -14,6 +15,9 @@ export interface RawEvent {
   readonly user?: unknown;
   readonly v?: unknown;
   readonly meta?: unknown;
+  /** The span that it was sent in. */
+  readonly traceparent?: unknown;
+  readonly tracestate?: unknown;
 }
 
 /** An event that may be stored. */
@@ -25,6 +29,8 @@ export interface CheckedEvent {
   readonly user: unknown;
   readonly v?: string;
   readonly meta?: unknown;
+  /** Not checked: what is no trace context is ignored. */
+  readonly trace: SenderTrace;
 }
 
 const RESERVED = ["inngest/", "holdfast/"];
@@ -47,7 +53,7 @@ function checkEvent(event: unknown, index: number, nowMs: number): CheckedEvent 
     throw new HoldfastError("EVENT_INVALID", `Event ${index}: ${why}`);
   };
   if (!isRecord(event)) return refuse("it is not an object.");
-  const { name, data, id, ts, user, v, meta } = event;
+  const { name, data, id, ts, user, v, meta, traceparent, tracestate } = event;
   if (typeof name !== "string" || name.trim() === "") return refuse("`name` must be a non-empty string.");
   if (name.length > WIRE_LIMITS.maxEventNameLength) {
     return refuse(`\`name\` is longer than ${WIRE_LIMITS.maxEventNameLength} characters.`);
@@ -73,6 +79,7 @@ function checkEvent(event: unknown, index: number, nowMs: number): CheckedEvent 
     user: isDataObject(user) ? user : {},
     ...(typeof v === "string" ? { v } : {}),
     ...(meta === undefined ? {} : { meta }),
+    trace: { traceparent, tracestate },
   };
 }
 

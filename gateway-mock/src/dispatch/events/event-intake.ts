@@ -12,10 +12,11 @@ import {
   seenEvent,
   seenText,
   seenTextInTurns,
-  sha256,
+  withSpan,
 } from "@holdfast/engine";
 import {
   DEFAULT_ENVIRONMENT,
+  type GraphRunMark,
   type IntakeItem,
   type IntakeOutcome,
   type IntakeSource,
@@ -25,12 +26,16 @@ import {
 } from "@holdfast/store";
 import type { DatabaseTime } from "../database-time.ts";
 import type { AfterCommit, Emit } from "../dispatcher-effects.ts";
+import type { Snapshots } from "../graphs/snapshots.ts";
 import type { Notices } from "../notices.ts";
 import type { DispatcherCounters, DispatcherOptions } from "../ports.ts";
 import type { Functions, KnownFunction } from "../registry/functions.ts";
 import type { RunCache } from "../run-cache.ts";
+import { type SenderTrace, type Spans, senderSpanId } from "../spans.ts";
 import type { Workers } from "../workers/workers.ts";
 import { type CheckedEvent, checkEvents, type RawEvent } from "./event-checks.ts";
+import { graphStarts, startGraphs, together } from "./graph-starts.ts";
+import { entropyIn, type IdSeed } from "./id-seed.ts";
 import { LazyEvent } from "./lazy-event.ts";
 import { withSingletonKey } from "./singleton-of-chain.ts";
 import type { Started, Starter } from "./starter.ts";
@@ -40,21 +45,19 @@ const REGISTRY_TRIES = 16;
 /** An event with a time so far ahead starts its runs then. */
 const FUTURE_MS = 500;
 
-/** Makes the ids of one request's events predictable, so that a repeated request can be recognised. */
-export interface IdSeed {
-  readonly atMs: number;
-  readonly entropy: Uint8Array;
-}
-
 export interface SendOptions {
   readonly environment?: string;
   readonly seed?: IdSeed;
+  /** Of the request: for events that bring none of their own. */
+  readonly trace?: SenderTrace;
 }
 
 /** An event with the runs that it starts, places for some of them reserved. Ends with `begin` or `giveBack`. */
 export interface Prepared {
   readonly item: IntakeItem;
   readonly leased: Started["leased"];
+  /** Of an event from outside: the span it was sent in, null = none. */
+  readonly sender?: string | null;
 }
 
 export interface EventIntakeParts {
@@ -65,6 +68,8 @@ export interface EventIntakeParts {
   readonly starter: Starter;
   readonly counters: DispatcherCounters;
   readonly notices: Notices;
+  readonly snapshots: Snapshots;
+  readonly spans: Spans;
   /** The lease of jobs that notify runs that wait for an event; null when this gateway takes no more of them. */
   readonly notifyLease: () => NewJob["lease"];
 }
@@ -87,13 +92,14 @@ export class EventIntake {
    * Stores the events and the runs they trigger; the ids are those of the stored events, in order.
    * @throws HoldfastError `EVENT_INVALID` (nothing is stored then), `STORE_FAILED`
    */
-  async send(events: readonly RawEvent[], { environment = DEFAULT_ENVIRONMENT, seed }: SendOptions): Promise<string[]> {
+  async send(events: readonly RawEvent[], how: SendOptions): Promise<string[]> {
+    const { environment = DEFAULT_ENVIRONMENT, seed, trace = {} } = how;
     const nowMs = this.#parts.time.nowMs();
     const checked = await checkEvents(events, nowMs);
     this.#parts.counters.eventsReceived += events.length;
     const entropy = seed && entropyIn(environment, seed);
     const named = checked.map((event, index) => ({
-      event,
+      event: event.trace.traceparent === undefined ? { ...event, trace } : event,
       environment,
       id: seed && entropy ? ulidFromSeed(seed.atMs, entropy, index + 1) : this.#newId(),
     }));
@@ -184,7 +190,7 @@ export class EventIntake {
       ...(event.meta === undefined ? {} : { meta: event.meta }),
     };
     const fields = Object.entries(payload).map(([name, value]) => `"${name}":${jsonText(value)}`);
-    const payloadJson = `{${fields.join(",")}}`;
+    const payloadJson = withSpan(`{${fields.join(",")}}`, this.#parts.spans.ofEvent(id, event.trace));
     const { functions, starter } = this.#parts;
     const reader = starter.reader(() => seenEvent(payload));
     const starting = { id, name: event.name, payloadJson };
@@ -192,9 +198,13 @@ export class EventIntake {
     // Before the turns that others may have: what they register is noticed when the event is stored.
     const { version: registryVersion } = functions;
     const triggered = await functions.triggeredInTurns(environment, event.name, reader);
-    const started = starter.start(triggered, starting, reader, { startMs });
+    const ofGraphs = await graphStarts(this.#parts, environment, { ...starting, data: event.data, tsMs }, reader);
+    const starts = [
+      starter.start(triggered, starting, reader, { startMs }),
+      ...startGraphs(starter, ofGraphs, startMs),
+    ];
+    const { runs, windows, leased } = together(starts);
     const idempotencyKey = event.id ?? null;
-    const { runs, windows, leased } = started;
     const lease = this.#parts.notifyLease();
     return {
       item: {
@@ -205,6 +215,7 @@ export class EventIntake {
         registryVersion,
       },
       leased,
+      sender: senderSpanId(event.trace),
     };
   }
 
@@ -234,12 +245,12 @@ export class EventIntake {
    */
   async startFromJob(fn: KnownFunction, from: JobEvent): Promise<"made" | "lost" | "outdated"> {
     const { starter, functions, counters } = this.#parts;
-    const { version: registryVersion } = functions;
-    const { event, source, stored, more = [] } = from;
+    const { event, source, stored, more = [], graph } = from;
+    const registryVersion = from.registryVersion ?? functions.version;
     const seen = await seenTextInTurns(event.payloadJson);
     const reader = starter.reader(() => seen);
-    const stage = stored ? "window" : "event";
-    const { runs, windows, leased } = starter.start([fn], event, reader, { stage, more });
+    const stage = graph ? "invoked" : stored ? "window" : "event";
+    const { runs, windows, leased } = starter.start([fn], event, reader, { stage, more, ...graph });
     const lease = this.#parts.notifyLease();
     const base = {
       event: { ...event, name: qualify(fn.environment, event.name) },
@@ -269,9 +280,10 @@ export class EventIntake {
 
   /** It is stored: what was leased on creation goes to its workers, and the queue and waiting runs are notified. */
   startPrepared(one: Prepared, outcome: StoredOutcome): void {
-    const { runs, counters, notices } = this.#parts;
+    const { runs, counters, notices, spans } = this.#parts;
     const { atMs, seq, awaited, skipped = [], skippedWindows = 0 } = outcome;
     notices.started(one.item, skipped, awaited);
+    if (one.sender !== undefined) spans.eventStored(one.item, one.sender, one.item.runs.length - skipped.length, atMs);
     counters.runsCreated += one.item.runs.length - skipped.length;
     if (skipped.length + skippedWindows > 0) this.#logSkipped(one, skipped, skippedWindows);
     for (const { run, job, worker } of one.leased) {
@@ -311,12 +323,6 @@ export class EventIntake {
 
 const NOTHING: readonly never[] = [];
 
-/** A request that is repeated in another environment makes other events there. */
-export function entropyIn(environment: string, { entropy }: IdSeed): Uint8Array {
-  if (environment === DEFAULT_ENVIRONMENT) return entropy;
-  return sha256(`${environment}\n${Buffer.from(entropy).toString("hex")}`).subarray(0, 10);
-}
-
 interface NamedEvent {
   readonly event: CheckedEvent;
   readonly environment: string;
@@ -331,6 +337,10 @@ export interface JobEvent {
   readonly stored?: readonly string[];
   /** Payloads of the other events of a batch. */
   readonly more?: readonly string[];
+  /** The graph that the run is of, and whether its nodes are jobs of their own. */
+  readonly graph?: { readonly graph: GraphRunMark; readonly spreads: boolean };
+  /** Of the registry that it was chosen from; default: as it is known here. */
+  readonly registryVersion?: number;
 }
 
 interface StoredOutcome {

@@ -3,15 +3,25 @@
  * `step.invoke` makes them, but through the function's flow rules. A repeated request makes no second run.
  */
 import { createUlidFactory, HoldfastError, MAX_DURATION_MS, type UlidFactory, ulidFromSeed } from "@holdfast/core";
-import { INVOKED, invocationText, seenText } from "@holdfast/engine";
+import { INVOKED, invocationText, jsonText, seenText, withSpan } from "@holdfast/engine";
 import { WIRE_LIMITS } from "@holdfast/protocol";
-import { type IntakeOutcome, type NewJob, plainName, qualify, type SkippedBy } from "@holdfast/store";
+import {
+  type GraphRunMark,
+  type IntakeOutcome,
+  type NewJob,
+  plainName,
+  qualify,
+  type SkippedBy,
+} from "@holdfast/store";
 import type { DatabaseTime } from "../database-time.ts";
+import { eventNameOf, type GraphRequest, graphRequestText, spreadsNodes } from "../graphs/graph-request.ts";
 import type { DispatcherOptions } from "../ports.ts";
 import { findFunction } from "../registry/find-function.ts";
 import type { Functions, KnownFunction } from "../registry/functions.ts";
+import { type Spans, senderSpanId } from "../spans.ts";
 import { isDataObject, nestsDeeperThan, withoutInternal } from "./event-checks.ts";
-import { type EventIntake, entropyIn, type IdSeed, type Prepared } from "./event-intake.ts";
+import type { EventIntake, Prepared } from "./event-intake.ts";
+import { entropyIn, type IdSeed } from "./id-seed.ts";
 import type { AskedOptions, Starter } from "./starter.ts";
 
 /** How often the functions may change while one run is made. */
@@ -30,6 +40,9 @@ export interface Invocation {
   readonly user?: unknown;
   readonly v?: unknown;
   readonly meta?: unknown;
+  /** The span that it was asked for in. */
+  readonly traceparent?: unknown;
+  readonly tracestate?: unknown;
   /** The same id again is the same run. */
   readonly id?: unknown;
   /** Not before this instant. */
@@ -40,7 +53,21 @@ export interface Invocation {
   readonly priority?: unknown;
   /** Names the request, so that it may be repeated. */
   readonly seed?: IdSeed;
+  /** What is run is a graph: the event has it, and the run is marked with it. */
+  readonly graph?: GraphInvocation;
 }
+
+export interface GraphInvocation {
+  readonly request: Omit<GraphRequest, "inputJson">;
+  readonly input: unknown;
+  readonly mark: GraphRunMark;
+  /** Within which `id` names the run. */
+  readonly keyScope: string;
+}
+
+/** Runs of graphs are wanted for certain: flow rules do not count, limits do. */
+const graphStart = ({ mark: graph, request }: GraphInvocation) =>
+  ({ stage: "invoked", graph, spreads: spreadsNodes(request.snapshotJson) }) as const;
 
 export type StopReason = "rateLimit" | "idempotency" | "singleton";
 
@@ -73,6 +100,7 @@ export interface InvocationsParts {
   readonly time: DatabaseTime;
   readonly starter: Starter;
   readonly intake: EventIntake;
+  readonly spans: Spans;
   /** Of the job that notifies runs that wait for the event. */
   readonly notifyLease: () => NewJob["lease"];
 }
@@ -119,30 +147,27 @@ export class Invocations {
   }
 
   #prepare(invocation: Invocation, fn: KnownFunction, id: string, registryVersion: number): Prepared {
-    const { starter, time, notifyLease } = this.#parts;
+    const { starter, time, notifyLease, spans } = this.#parts;
     const nowMs = time.nowMs();
     const tsMs = Math.round(nowMs);
-    const { data, user, v, meta } = invocation;
-    const payloadJson = invocationText({
-      id,
-      functionId: plainName(fn.id),
-      tsMs,
-      data: withoutInternal(data),
-      user,
-      v,
-      meta,
-    });
-    const event = { id, name: INVOKED, payloadJson };
+    const { data, user, v, meta, graph } = invocation;
+    const text = graph
+      ? graphRequestText(id, tsMs, { ...graph.request, inputJson: jsonText(graph.input) })
+      : invocationText({ id, functionId: plainName(fn.id), tsMs, data: withoutInternal(data), user, v, meta });
+    const payloadJson = withSpan(text, spans.ofEvent(id, invocation));
+    const event = { id, name: graph ? eventNameOf(graph.request) : INVOKED, payloadJson };
     const asked = readOptions(invocation, fn, nowMs, this.#parts.functions.versionsOf(fn.id));
     const startMs = invocation.atMs !== undefined && invocation.atMs > nowMs ? invocation.atMs : null;
     const reader = starter.reader(() => seenText(payloadJson));
-    const { runs, windows, leased } = starter.start([fn], event, reader, { startMs, asked });
-    const key = invocation.id === undefined ? null : `${plainName(fn.id)}\n${String(invocation.id)}`;
+    const how = graph ? graphStart(graph) : {};
+    const { runs, windows, leased } = starter.start([fn], event, reader, { startMs, asked, ...how });
+    const scope = graph?.keyScope ?? plainName(fn.id);
+    const key = invocation.id === undefined ? null : `${scope}\n${String(invocation.id)}`;
     return {
       item: {
         event: {
           ...event,
-          name: qualify(fn.environment, INVOKED),
+          name: qualify(fn.environment, event.name),
           tsMs,
           ...(key === null ? {} : { idempotencyKey: key, keyKeptMs: INVOCATION_ID_MS }),
         },
@@ -153,6 +178,7 @@ export class Invocations {
         registryVersion,
       },
       leased,
+      sender: senderSpanId(invocation),
     };
   }
 
@@ -204,14 +230,14 @@ function reasonOf({ rule }: SkippedBy): StopReason {
 
 const invalid = (problem: string): HoldfastError => new HoldfastError("OPTION_INVALID", problem);
 
-function checkPayload({ data, user, v, meta }: Invocation): void {
+function checkPayload({ data, user, v, meta, graph }: Invocation): void {
   const refuse = (why: string): never => {
     throw new HoldfastError("EVENT_INVALID", why);
   };
   if (data !== undefined && data !== null && !isDataObject(data)) refuse("`data` must be an object.");
   if (user !== undefined && user !== null && !isDataObject(user)) refuse("`user` must be an object.");
   if (v !== undefined && typeof v !== "string") refuse("`v` must be a string.");
-  if ([data, user, meta].some((part) => nestsDeeperThan(part, WIRE_LIMITS.maxDataDepth))) {
+  if ([data, user, meta, graph?.input].some((part) => nestsDeeperThan(part, WIRE_LIMITS.maxDataDepth))) {
     refuse(`The data nests deeper than ${WIRE_LIMITS.maxDataDepth} levels.`);
   }
 }
@@ -237,7 +263,9 @@ function readOptions(
   }
   if (appVersion !== undefined && !(typeof appVersion === "string" && versions.includes(appVersion))) {
     const shown = typeof appVersion === "string" ? JSON.stringify(appVersion.slice(0, 80)) : typeof appVersion;
-    throw invalid(`\`appVersion\`: no version ${shown} has "${name}"; known are ${versions.slice(0, 10).join(", ")}.`);
+    throw invalid(
+      `\`appVersion\`: no version ${shown} has "${name}"; known are ${versions.slice(0, 10).join(", ") || "none"}.`,
+    );
   }
   if (priority !== undefined && !isPriority(priority)) {
     throw invalid(`\`priority\` must be a whole number of seconds, -${MAX_PRIORITY} to ${MAX_PRIORITY}.`);

@@ -15,7 +15,7 @@ import {
   type Start,
   type TriggerEvent,
 } from "@holdfast/engine";
-import type { IntakeRun, LogRow, NewJob, NewRun } from "@holdfast/store";
+import type { GraphRunMark, IntakeRun, LogRow, NewJob, NewRun } from "@holdfast/store";
 
 import type { KnownFunction } from "../registry/functions.ts";
 
@@ -37,6 +37,8 @@ export interface NewRunOptions {
   readonly runId: string;
   /** Set when it is made of another run. */
   readonly origin?: RunOrigin;
+  readonly graph?: GraphRunMark;
+  readonly spreads?: boolean;
   /** It belongs to this version of its app from the beginning, instead of to the newest that is connected. */
   readonly appVersion?: string;
   /** The deadline of `fn` is one that the caller has set. */
@@ -89,6 +91,7 @@ export function newRun(options: NewRunOptions): IntakeRun {
     ...(start.flow ? { flow: start.flow } : {}),
     ...origin?.meta,
     ...(options.deadlineAsked ? { deadlineAsked: true } : {}),
+    ...(options.spreads ? { spreads: true } : {}),
   };
   // A chain has started long ago.
   if (!lease && !invokes?.continues) jobs.push(...startTimeout(options, jobs[0]));
@@ -101,6 +104,7 @@ export function newRun(options: NewRunOptions): IntakeRun {
       eventId: event.id,
       eventName: event.name,
       ...(origin ? { origin: originOf(origin) } : {}),
+      ...(options.graph ? { graph: options.graph } : {}),
       ...(fn.deadlineInMs === null ? {} : { deadlineMs: Math.max(nowMs, startMs ?? 0) + fn.deadlineInMs }),
     },
     log: [runCreatedRow(meta, event.payloadJson, more), ...(origin?.kept ?? []), ...log],

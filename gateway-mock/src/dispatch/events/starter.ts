@@ -14,7 +14,7 @@ import {
   startOfLink,
   type TriggerEvent,
 } from "@holdfast/engine";
-import type { IntakeRun, NewJob, WindowEntry } from "@holdfast/store";
+import type { GraphRunMark, IntakeRun, NewJob, WindowEntry } from "@holdfast/store";
 
 import type { Admission } from "../admission/admission.ts";
 import { versionsToBegin } from "../admission/rollout.ts";
@@ -40,7 +40,11 @@ export interface Started {
 
 export interface StartOptions {
   readonly invokes?: InternalEvent["invokes"];
-  readonly stage?: "event" | "window" | "rerun";
+  readonly stage?: StartStage;
+  /** The graph that it runs. */
+  readonly graph?: GraphRunMark;
+  /** Its steps are jobs of their own. */
+  readonly spreads?: boolean;
   /** Payloads of the other events of a batch. */
   readonly more?: readonly string[];
   /** Not before this instant. */
@@ -141,6 +145,8 @@ export class Starter {
         newId: this.#newId,
         runId,
         ...(options.origin ? { origin: options.origin } : {}),
+        ...(options.graph ? { graph: options.graph } : {}),
+        ...(options.spreads ? { spreads: true } : {}),
         ...(appVersion === undefined ? {} : { appVersion }),
         ...(asked.deadlineInMs === undefined ? {} : { deadlineAsked: true }),
       });

@@ -2,7 +2,7 @@
  * Ends waits by events that came before they began (`since: "run"`). The job that asks for it is stored with the wait,
  * so another gateway repeats it when this one dies (docs/decisions/0096).
  */
-import { messageOf, Semaphore, type TimerHandle, ulidFromSeed } from "@holdfast/core";
+import { firstIdAt, messageOf, Semaphore, type TimerHandle, ulidTimeMs } from "@holdfast/core";
 import {
   consumedEvents,
   type EarlierWait,
@@ -32,7 +32,10 @@ const MAX_JOBS = 512;
 const SCANS_AT_ONCE = 2;
 const PAGE_SIZE = 20_000;
 const PAYLOADS_AT_ONCE = 50;
-/** Ids say when an event was sent by the clock of the gateway or of the sender: they may be off by this much. */
+/**
+ * Ids say when an event was sent by the clock of the gateway or of the sender: they may be off by this much. Where a test
+ * has moved the database's time, ids stay with the machine's; so does that of the run.
+ */
 const ID_SKEW_MS = 10 * 60_000;
 /** Writes are over after some milliseconds. A look before that would have to be repeated. */
 const SHORT_WAIT_MS = 50;
@@ -102,6 +105,7 @@ export class EarlierEvents {
       const { runId } = sought;
       log(levelFor(error, "warn"), `Failed to look for an earlier event of run ${runId}: ${messageOf(error)}`, {
         runId,
+        stepKey: sought.key,
       });
     } finally {
       runs.release(sought.runId);
@@ -169,7 +173,7 @@ export class EarlierEvents {
     };
     const consumed = consumedEvents(state, wait);
     const isMeant = (payload: string): Promise<boolean> => this.#isMeant(wait, consumed, own, payload);
-    let after = firstId(createdMs - ID_SKEW_MS);
+    let after = firstIdAt(Math.min(createdMs, ulidTimeMs(runId)) - ID_SKEW_MS);
     for (;;) {
       if (this.#stopped) return "stopped";
       const page = { ...scan, after };
@@ -219,8 +223,3 @@ export class EarlierEvents {
     return { stop: () => timer?.cancel() };
   }
 }
-
-const NO_ENTROPY = new Uint8Array(10);
-
-/** Ids of this instant and later ones are not before it. */
-const firstId = (atMs: number): string => ulidFromSeed(Math.max(0, Math.floor(atMs)), NO_ENTROPY, 0);

@@ -75,9 +75,7 @@ export class Fetches {
       log(
         levelFor(error, "warn"),
         `The HTTP call of a step of run ${job.runId} could not be recorded: ${messageOf(error)}`,
-        {
-          runId: job.runId,
-        },
+        { runId: job.runId, stepKey: job.key },
       );
     } finally {
       keeping.stop();

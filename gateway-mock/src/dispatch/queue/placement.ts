@@ -74,7 +74,10 @@ export class Placement {
     else if (workers.hasVersion(job.functionId, version)) this.#holdJob(job, HOLD_MS);
     else {
       this.#whileRetained(job, this.#placeElsewhere(job, state));
-      log("debug", `Run ${job.runId} belongs to version "${version}" of its app, which is not connected here.`);
+      log("debug", `Run ${job.runId} belongs to version "${version}" of its app, which is not connected here.`, {
+        runId: job.runId,
+        functionId,
+      });
     }
   }
 
@@ -90,6 +93,7 @@ export class Placement {
 
   /** The newest that is known is not here: it may be elsewhere, or gone. */
   async #placeOnNewest(job: ClaimedJob, state: RunState, versions: readonly string[]): Promise<void> {
+    const askedMs = this.#options.clock.monotonicMs();
     const elsewhere = await this.#versions.elsewhere();
     const { functionId } = job;
     if (!elsewhere) return this.#holdJob(job, HOLD_UNREAD_MS, versions[0]);
@@ -99,7 +103,7 @@ export class Placement {
       elsewhere.connects(versionName(state.appId, version), functions.queueOf(functionId, version));
     // With the strict policy what a rollout gives to a version waits for it.
     const waits = this.#options.settings.versionPolicy === "strict" && functions.controls.rolloutOf(state.appId);
-    this.#placeOnVersion(job, state, (waits ? versions[0] : versions.find(isThere)) ?? null);
+    this.#placeOnVersion(job, state, (waits ? versions[0] : versions.find(isThere)) ?? null, askedMs);
   }
 
   /** Whether a rollout begins the run with this version, so that no other one may have it instead. */
@@ -109,8 +113,13 @@ export class Placement {
     return rollout !== null && versionsToBegin(functions.versionsOf(functionId), rollout, runId)[0] === version;
   }
 
-  /** `wanted` = the newest version that is there; null: none that is known. */
-  #placeOnVersion(job: ClaimedJob, state: RunState, wanted: string | null): void {
+  /** `wanted` = the newest version that is there; null: none that is known. It has been looked for since then. */
+  #placeOnVersion(
+    job: ClaimedJob,
+    state: RunState,
+    wanted: string | null,
+    sinceMs = this.#options.clock.monotonicMs(),
+  ): void {
     const { admission, workers, dispatches } = this.#parts;
     const nowMs = this.#options.clock.monotonicMs();
     const { id: jobId, epoch, functionId, unplacedMs } = job;
@@ -122,7 +131,11 @@ export class Placement {
     const mayBeAny = spillInMs === 0;
     const worker =
       workers.reserve(functionId, nowMs, wanted) ?? (mayBeAny ? this.#reserveOlder(functionId, nowMs) : undefined);
-    if (worker) {
+    if (worker && nowMs - sinceMs > worker.session.leaseMs / 4) {
+      // The lease may be over, and the job another's; it is not for who has it no more.
+      workers.release(worker, functionId);
+      dispatches.release([{ jobId, epoch, lost: false }]);
+    } else if (worker) {
       const version = workers.versionOf(worker, functionId);
       if (version === state.appVersion) dispatches.start(job, epoch, worker, state);
       else this.#whileRetained(job, this.#pin(job, state, worker, version));
@@ -213,6 +226,7 @@ export class Placement {
         this.#options.log(
           levelFor(error, "warn"),
           `Run ${job.runId} could not be dispatched to a worker: ${messageOf(error)}`,
+          { runId: job.runId, functionId: job.functionId },
         );
       })
       .finally(() => runs.release(job.runId));

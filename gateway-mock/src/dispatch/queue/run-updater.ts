@@ -27,6 +27,7 @@ import type { DispatcherCounters, DispatcherOptions } from "../ports.ts";
 import type { Functions } from "../registry/functions.ts";
 
 import type { DecidedTransition, RunCache } from "../run-cache.ts";
+import type { Spans } from "../spans.ts";
 import { leaseOf } from "../workers/connected-worker.ts";
 import type { Workers } from "../workers/workers.ts";
 
@@ -40,6 +41,7 @@ export interface RunUpdaterParts {
   readonly expressions: Expressions;
   readonly counters: DispatcherCounters;
   readonly time: DatabaseTime;
+  readonly spans: Spans;
   /** Where events that happen with a decision start what they start. */
   readonly intake: Pick<EventIntake, "prepareInternal" | "startPrepared" | "releasePrepared">;
   readonly admission: Admission;
@@ -88,6 +90,7 @@ export class RunUpdater {
       expressionProblem: (source) => expressions.problem(source),
       waitMatch: (condition, eventText) => expressions.matchOf(condition, () => seenText(eventText)),
       isSignalTaken: (signal) => takenSignals.has(signal),
+      spanOf: this.#parts.spans.spanOf,
     };
   }
 

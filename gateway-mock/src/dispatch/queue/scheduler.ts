@@ -7,12 +7,23 @@ import { latestTickMs, nextTickMs } from "@holdfast/engine";
 import {
   type ClaimedJob,
   type Fence,
+  graphOfCron,
   levelFor,
   type OpenWindow,
+  type PublishedGraph,
   readWindowKey,
   type StoredCron,
 } from "@holdfast/store";
-import type { EventIntake } from "../events/event-intake.ts";
+import type { EventIntake, JobEvent } from "../events/event-intake.ts";
+import {
+  causeOfTick,
+  GRAPH_REQUESTED,
+  graphRequestText,
+  markOf,
+  spreadsNodes,
+  triggeredRequest,
+} from "../graphs/graph-request.ts";
+import type { Snapshots } from "../graphs/snapshots.ts";
 import type { DispatcherCounters, DispatcherOptions } from "../ports.ts";
 import type { Functions, KnownFunction } from "../registry/functions.ts";
 import type { RunCache } from "../run-cache.ts";
@@ -24,8 +35,17 @@ export interface SchedulerParts {
   readonly functions: Functions;
   readonly updater: RunUpdater;
   readonly intake: EventIntake;
+  readonly snapshots: Snapshots;
   readonly newId: () => string;
   readonly counters: DispatcherCounters;
+}
+
+/** The function that a tick starts, and the graph that it is to run. */
+interface CronTarget {
+  /** Of a graph's schedule missing, or not active, while no app has it: its tick waits. */
+  readonly fn: KnownFunction | undefined;
+  readonly graph: PublishedGraph | null;
+  readonly registryVersion: number;
 }
 
 const TRIES = 5;
@@ -132,13 +152,14 @@ export class Scheduler {
     const { store, random } = this.#options;
     const at = key.indexOf("\n");
     const cron = await store.loadCron(key.slice(0, at), key.slice(at + 1));
-    const fn = cron && (await this.#functionOf(cron));
-    if (!cron || !fn) {
+    const target = cron && (await this.#targetOf(cron));
+    if (!cron || !target) {
       await store.finishJob(fence);
       return true;
     }
     const { functionId, jitterMs, nowMs } = cron;
-    if (this.#parts.functions.controls.pauseOf(functionId)) {
+    const { fn, graph, registryVersion } = target;
+    if (!fn?.active || this.#parts.functions.controls.pauseOf(fn.id)) {
       await store.postponeJob(fence, PAUSED_TICK_MS);
       return true;
     }
@@ -149,11 +170,50 @@ export class Scheduler {
       nextMs === null
         ? null
         : { tickMs: nextMs, dueMs: nextMs + Math.floor(random() * jitterMs), jobId: this.#parts.newId() };
-    const event = this.#timerEvent(cron.cron, tickMs, nowMs);
     const source = { fence, cron: { functionId, cron: cron.cron, next } };
-    const outcome = await this.#parts.intake.startFromJob(fn, { event, source });
+    const from = graph
+      ? await this.#graphTick(graph, cron.cron, tickMs, nowMs)
+      : { event: this.#timerEvent(cron.cron, tickMs, nowMs) };
+    // It was deleted a moment ago, which has taken its schedule along.
+    if (!from) return false;
+    const outcome = await this.#parts.intake.startFromJob(fn, { ...from, source, registryVersion });
     if (outcome === "made") this.#parts.counters.cronTicks += 1;
     return outcome !== "outdated";
+  }
+
+  /** What a tick starts. Null when nothing has the schedule any more. */
+  async #targetOf(cron: StoredCron): Promise<CronTarget | null> {
+    const { functions } = this.#parts;
+    const uid = graphOfCron(cron.functionId);
+    if (uid === null) {
+      const fn = await this.#functionOf(cron);
+      return fn && { fn, graph: null, registryVersion: functions.version };
+    }
+    const find = (): CronTarget | null => {
+      const graph = functions.graphs.get(uid);
+      if (!graph?.triggers.crons.includes(cron.cron)) return null;
+      return { fn: functions.get(graph.runner), graph, registryVersion: functions.version };
+    };
+    const known = find();
+    if (!known) await functions.load();
+    return known ?? find();
+  }
+
+  async #graphTick(
+    graph: PublishedGraph,
+    cron: string,
+    tickMs: number,
+    nowMs: number,
+  ): Promise<Pick<JobEvent, "event" | "graph"> | null> {
+    const snapshotJson = await this.#parts.snapshots.of(graph);
+    if (snapshotJson === null) return null;
+    const [id, tsMs] = [this.#parts.newId(), Math.round(nowMs)];
+    const request = triggeredRequest(graph, snapshotJson, causeOfTick(cron, rfc3339(tickMs)));
+    const payloadJson = graphRequestText(id, tsMs, request);
+    return {
+      event: { id, name: GRAPH_REQUESTED, tsMs, payloadJson },
+      graph: { graph: markOf(graph), spreads: spreadsNodes(snapshotJson) },
+    };
   }
 
   /** Null when it no longer has the schedule. What another gateway learned a moment ago may not be known here yet. */

@@ -107,7 +107,8 @@ export class WaitNotifier {
       else await store.releaseLeases([{ ...fence, lost: false, heldBy: settings.gatewayId }]);
     } catch (error) {
       // The lease expires, and a gateway starts again.
-      log(levelFor(error, "warn"), `Failed to notify waiters of ${job.kind} ${job.key}: ${messageOf(error)}`);
+      const about = job.kind === "event" ? { eventId: job.key } : { runId: job.key };
+      log(levelFor(error, "warn"), `Failed to notify waiters of ${job.kind} ${job.key}: ${messageOf(error)}`, about);
     } finally {
       keeping.stop();
     }

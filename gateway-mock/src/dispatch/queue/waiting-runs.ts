@@ -3,17 +3,30 @@
  * `../admission/why-run-waits.ts`. Asked for by people, and by the sweep that looks for orphans.
  */
 import { coalesced } from "@holdfast/core";
-import { type EventReader, readRunCreated, seenText } from "@holdfast/engine";
-import type { ListedConnection, OpenJob, OpenRun, PlacesTaken, RunDetail, Store } from "@holdfast/store";
+import { type EventReader, eventMatches, FAILURE_KEY, readRunCreated, readStepRow, seenText } from "@holdfast/engine";
+import type { RunningStep } from "@holdfast/protocol";
+import {
+  type EventView,
+  environmentOf,
+  type ListedConnection,
+  type OpenJob,
+  type OpenRun,
+  type PlacesTaken,
+  plainName,
+  type RunDetail,
+  type Store,
+} from "@holdfast/store";
 import type { Admission } from "../admission/admission.ts";
 import { versionsToBegin } from "../admission/rollout.ts";
 import type { Holder, LimitFacts, RunWaiting, WaitingFacts } from "../admission/waiting-facts.ts";
 import { readWaitingSteps } from "../admission/waiting-steps.ts";
+import { type CollectedEvent, whyCollected } from "../admission/why-collected.ts";
 import { whyRunWaits } from "../admission/why-run-waits.ts";
 import type { DatabaseTime } from "../database-time.ts";
 import type { Starter } from "../events/starter.ts";
 import type { DispatcherOptions } from "../ports.ts";
 import type { Functions, KnownFunction } from "../registry/functions.ts";
+import type { Dispatch } from "../workers/dispatch.ts";
 import type { Dispatches } from "../workers/dispatches.ts";
 import { requestIdOf } from "../workers/request-id.ts";
 import type { Workers } from "../workers/workers.ts";
@@ -33,6 +46,21 @@ export interface AroundRuns {
   readonly nowMs: number;
   readonly connections: readonly ListedConnection[];
   readonly places: PlacesTaken;
+}
+
+/** Of a run whose log was read. */
+export interface KnownOfRun {
+  readonly event: EventReader | null;
+  /** The step whose result was stored last. */
+  readonly lastStep: string | null;
+}
+
+const NOTHING_KNOWN: KnownOfRun = { event: null, lastStep: null };
+
+function lastStepOf(log: RunDetail["log"]): string | null {
+  const last = log.findLast(({ kind }) => kind === "STEP_COMPLETED" || kind === "STEP_FAILED");
+  if (last?.kind !== "STEP_COMPLETED" && last?.kind !== "STEP_FAILED") return null;
+  return last.key === FAILURE_KEY ? null : (readStepRow(last.kind, last.dataJson).meta.name ?? null);
 }
 
 type AskedPlaces = Parameters<Store["placesTaken"]>[0];
@@ -58,20 +86,22 @@ export class WaitingRuns {
   async #whyEach(runs: readonly RunDetail[]): Promise<(RunWaiting | null)[]> {
     const byId = new Map(runs.map((run) => [run.head.id, run]));
     const why = await this.whyWait([...byId.keys()], (runId) => {
-      const created = byId.get(runId)?.log.find(({ kind }) => kind === "RUN_CREATED");
+      const log = byId.get(runId)?.log ?? [];
+      const created = log.find(({ kind }) => kind === "RUN_CREATED");
       const eventText = created && readRunCreated(created.dataJson).eventText;
-      return eventText === undefined ? null : this.#parts.starter.reader(() => seenText(eventText));
+      const event = eventText === undefined ? null : this.#parts.starter.reader(() => seenText(eventText));
+      return { event, lastStep: lastStepOf(log) };
     });
     return runs.map(({ head }) => why.get(head.id) ?? null);
   }
 
   /**
-   * Of each of these runs that has not ended; null = nothing moves it on. `readerOf` gives a run's event where it is
-   * known: keys of limits are then told with their values.
+   * Of each of these runs that has not ended; null = nothing moves it on. `knownOf` gives what is known of a run beside
+   * that: with its event the keys of limits are named with their values.
    */
   async whyWait(
     runIds: readonly string[],
-    readerOf: (runId: string) => EventReader | null = () => null,
+    knownOf: (runId: string) => KnownOfRun = () => NOTHING_KNOWN,
   ): Promise<Map<string, RunWaiting | null>> {
     const { store } = this.#options;
     const runs = await store.openRuns(runIds);
@@ -84,7 +114,27 @@ export class WaitingRuns {
     ]);
     this.#parts.time.observe(nowMs);
     const around = { nowMs, connections, places };
-    return new Map(runs.map((run) => [run.head.id, this.reasonOf(run, asked, around, readerOf(run.head.id))]));
+    return new Map(runs.map((run) => [run.head.id, this.reasonOf(run, asked, around, knownOf(run.head.id))]));
+  }
+
+  /** Of an event that functions collect with others: what it waits for with each of them. */
+  async whyCollected({ id, name }: Pick<EventView, "id" | "name">): Promise<CollectedEvent[]> {
+    const environment = environmentOf(name);
+    const collecting = [...this.#parts.functions.all()].filter(
+      (fn) =>
+        fn.environment === environment &&
+        (fn.settings.debounce !== null || fn.settings.batch !== null) &&
+        (isInvocation(name) || listensTo(fn, plainName(name))),
+    );
+    if (collecting.length === 0) return [];
+    const { store } = this.#options;
+    const [windows, nowMs] = await Promise.all([store.openWindows(collecting.map((fn) => fn.id)), store.nowMs()]);
+    return windows
+      .filter(({ eventIds }) => eventIds.includes(id))
+      .map((window) => {
+        const maxSize = this.#parts.functions.get(window.functionId)?.settings.batch?.maxSize ?? null;
+        return whyCollected({ window, maxSize, nowMs });
+      });
   }
 
   /** What is to be asked about the places that these runs want. */
@@ -112,15 +162,15 @@ export class WaitingRuns {
   }
 
   /** From what was read; asks nothing. */
-  reasonOf(run: OpenRun, asked: AskedPlaces, around: AroundRuns, event: EventReader | null = null): RunWaiting | null {
-    return whyRunWaits(this.#factsOf(run, asked, around, event));
+  reasonOf(run: OpenRun, asked: AskedPlaces, around: AroundRuns, known: KnownOfRun = NOTHING_KNOWN): RunWaiting | null {
+    return whyRunWaits(this.#factsOf(run, asked, around, known));
   }
 
   #factsOf(
     run: OpenRun,
     asked: AskedPlaces,
     { nowMs, connections, places }: AroundRuns,
-    event: EventReader | null,
+    { event, lastStep }: KnownOfRun,
   ): WaitingFacts {
     const { workers, functions, admission } = this.#parts;
     const { clock, settings } = this.#options;
@@ -134,7 +184,7 @@ export class WaitingRuns {
       run,
       steps: readWaitingSteps(run.facts),
       holderOf: (held) => this.#holderOf(held, run, connections),
-      // Also one that has told nothing of it yet.
+      // Also one that has said nothing of it yet.
       begunBy: startedMs === null && work.every(({ isUnplaced }) => isUnplaced) ? null : appVersion,
       versionPolicy: settings.versionPolicy,
       versions: this.#versionsOf(run, connections),
@@ -144,6 +194,7 @@ export class WaitingRuns {
       limits: fn && job ? limitsOf(fn, job, asked, places, event) : [],
       throttledUntilMs: fn && job ? throttledUntilMs(fn, job, asked, places) : null,
       ahead: places.ahead[asked.ahead.findIndex(({ jobId }) => jobId === job?.id)] ?? 0,
+      lastStep,
       isDraining: !admittance.may && admittance.why === "GATEWAY_DRAINING",
       pause: functions.controls.pauseOf(functionId),
     };
@@ -187,6 +238,7 @@ export class WaitingRuns {
         silentMs: nowMs - dispatch.lastHeardMs,
         extendLeaseMs: dispatch.worker?.session.extendLeaseMs ?? Number.POSITIVE_INFINITY,
         lostMs: dispatch.worker === null && dispatch.lostMs !== undefined ? nowMs - dispatch.lostMs : null,
+        running: runningAt(dispatch, nowMs),
       };
     }
     if (leasedBy === settings.gatewayId) return { at: "gateway" };
@@ -202,6 +254,18 @@ export class WaitingRuns {
     };
   }
 }
+
+/** As it is by now, if nothing has changed since the worker spoke of it. */
+function runningAt({ running }: Dispatch, nowMs: number): readonly RunningStep[] {
+  if (running === undefined) return [];
+  const agoMs = nowMs - running.saidMs;
+  return running.steps.map(({ id, runningMs }) => ({ id, runningMs: runningMs + agoMs }));
+}
+
+/** The event of a run that was asked for by the function's name. */
+const isInvocation = (name: string): boolean => plainName(name) === "inngest/function.invoked";
+const listensTo = (fn: KnownFunction, name: string): boolean =>
+  fn.settings.triggers.some((trigger) => "pattern" in trigger && eventMatches(trigger.pattern, name));
 
 const isForWorkers = ({ kind }: OpenJob): boolean => kind === "pass" || kind === "step";
 

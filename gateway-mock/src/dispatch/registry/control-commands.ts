@@ -91,10 +91,7 @@ export class ControlCommands {
     const versions = [...new Set(own.flatMap(({ id }) => functions.versionsOf(id)))];
     if (rollout && !versions.includes(rollout.version)) {
       const asked = JSON.stringify(rollout.version.slice(0, 80));
-      throw new HoldfastError(
-        "OPTION_INVALID",
-        `The app ${name} has no version ${asked}: it has ${versions.join(", ")}.`,
-      );
+      throw new HoldfastError("OPTION_INVALID", `The app ${name} has no version ${asked}: ${versionsText(versions)}.`);
     }
     const changed = await (rollout ? store.setRollout({ appId, ...rollout }) : store.removeRollout(appId));
     await functions.load();
@@ -126,4 +123,10 @@ export class ControlCommands {
     if (changed) log("info", `The worker ${instanceId} ${what}.`, { instanceId });
     return { instanceId, isDrained, changed, connections: own };
   }
+}
+
+/** An app whose workers name no version has one all the same, without a name. */
+function versionsText(versions: readonly string[]): string {
+  const named = versions.filter((one) => one !== "");
+  return named.length > 0 ? `it has ${named.join(", ")}` : "its workers name none (appVersion, HOLDFAST_APP_VERSION)";
 }

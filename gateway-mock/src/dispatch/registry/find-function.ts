@@ -1,7 +1,7 @@
 /** Finds the function that people name in whatever way: its full name, its id, or the id that its author gave. */
-import { HoldfastError } from "@holdfast/core";
+import { HoldfastError, nearestName } from "@holdfast/core";
 import { plainName, qualify } from "@holdfast/store";
-import { nearestName } from "../../config/nearest-name.ts";
+import { isProbe } from "../../probe.ts";
 import type { Functions, KnownFunction } from "./functions.ts";
 
 const MOST_NAMED = 20;
@@ -40,7 +40,8 @@ function find(functions: Functions, environment: string, name: string): KnownFun
   if (short.length > 1) {
     throw new HoldfastError("OPTION_INVALID", `Several apps have a function ${asked}: give one of ${listed(short)}.`);
   }
-  throw new HoldfastError("NOT_FOUND", `There is no function ${asked}.${hint(name, here, listed)}`);
+  const shown = here.filter((fn) => !isProbe(fn));
+  throw new HoldfastError("NOT_FOUND", `There is no function ${asked}.${hint(name, shown, listed)}`);
 }
 
 function hint(

@@ -31,6 +31,7 @@ import {
 } from "@holdfast/store";
 import { type AfterControls, Controls } from "./controls.ts";
 import { FunctionQueues } from "./function-queues.ts";
+import { PublishedGraphs } from "./published-graphs.ts";
 
 /** A function as the engine needs it. */
 export interface KnownFunction extends RunOptions {
@@ -76,6 +77,7 @@ export class Functions {
   readonly #versions = new Map<string, readonly string[]>();
   readonly #queues = new FunctionQueues();
   readonly controls: Controls;
+  readonly graphs = new PublishedGraphs();
   /** For the few names of the engine's own events. */
   readonly #triggering = new Map<string, boolean>();
 
@@ -128,6 +130,9 @@ export class Functions {
     // The gateway that saved the functions may have died before it saved their schedules; none is removed here.
     const crons = this.#crons(new Set([...this.#byId.values()].map(({ appId }) => appId)));
     if (crons.length > 0) await this.#store.repairCrons(crons);
+    // A gateway of the version before takes them for what no function has any more.
+    const ofGraphs = this.graphs.crons(this.#parts.nowMs(), this.#parts.newId);
+    if (ofGraphs.length > 0) await this.#store.repairGraphCrons(ofGraphs);
     await this.#store.adoptLanes(this.#limited());
   }
 
@@ -258,7 +263,7 @@ export class Functions {
     });
   }
 
-  #put({ version, functions, deployments, controls }: StoredRegistry): void {
+  #put({ version, functions, deployments, controls, graphs }: StoredRegistry): void {
     const next = new Map<string, KnownFunction>();
     for (const fn of functions) next.set(fn.slug, this.#knownAs(fn));
     this.#byId = next;
@@ -271,6 +276,7 @@ export class Functions {
     this.#triggering.clear();
     this.#matches.clear();
     this.controls.read(controls);
+    this.graphs.read(graphs);
   }
 
   /** Mostly it is what it was before. */

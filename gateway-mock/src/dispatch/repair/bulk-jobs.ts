@@ -8,6 +8,7 @@ import {
   type BulkAction,
   type BulkFilter,
   type BulkJob,
+  type BulkPage,
   type BulkProgress,
   type Fence,
   isRefusedForData,
@@ -59,6 +60,8 @@ const SHOWN_RUNS = 20;
  * BULK-3. A chunk that is done again, since its end was not written, does nothing twice: a rerun has an id that follows
  *     from job and run; a run is resumed only if it ended before the job was made.
  * BULK-4. What cannot be done to one run is counted, and the job goes on.
+ * BULK-5. The counts are those of a job that no one interrupted: a chunk is written down before it is begun, and what
+ *     was done of it before a gateway died counts as done.
  */
 export class BulkJobs {
   readonly #options: DispatcherOptions;
@@ -146,22 +149,41 @@ export class BulkJobs {
   async #goOn(bulk: BulkJob, fence: Fence): Promise<boolean> {
     const { store } = this.#options;
     let progress: BulkProgress = bulk;
+    // Of a gateway that was interrupted.
+    const begun = new Set(bulk.chunk);
     let before: string | null = bulk.beforeId;
     while (before !== null) {
       const page = await store.bulkPage(bulk.filter, before, PAGE);
-      for (let at = 0; at < page.runIds.length; at += CHUNK) {
+      const { runIds, nextBeforeId } = page;
+      progress = await this.#countGone(bulk, progress, page);
+      for (let at = 0; at < runIds.length; at += CHUNK) {
+        const chunk = runIds.slice(at, at + CHUNK);
+        const isAnnounced = chunk.every((runId) => progress.chunk.includes(runId));
+        progress = { ...progress, chunk };
+        if (!isAnnounced && !(await store.saveBulkProgress(bulk.id, fence, progress, false)))
+          return this.#isStopped(bulk.id);
         if (!(await this.#mayGoOn(fence))) return false;
         const startedMs = this.#options.clock.monotonicMs();
-        progress = await this.#doChunk(bulk, progress, page.runIds.slice(at, at + CHUNK));
+        const done = await this.#doChunk(bulk, progress, begun);
+        progress = { ...done, chunk: runIds.slice(at + CHUNK, at + 2 * CHUNK) };
         if (!(await store.saveBulkProgress(bulk.id, fence, progress, false))) return this.#isStopped(bulk.id);
         await this.#rest(this.#options.clock.monotonicMs() - startedMs);
       }
-      before = page.nextBeforeId;
+      before = nextBeforeId;
       progress = { ...progress, beforeId: before ?? progress.beforeId };
       if (!(await this.#mayGoOn(fence))) return false;
       if (!(await store.saveBulkProgress(bulk.id, fence, progress, before === null))) return this.#isStopped(bulk.id);
     }
     return true;
+  }
+
+  /** Those of an interrupted chunk that fit no more, mostly since the job has done to them what it does. */
+  async #countGone(bulk: BulkJob, before: BulkProgress, { runIds, nextBeforeId }: BulkPage): Promise<BulkProgress> {
+    const gone = before.chunk.filter((runId) => !runIds.includes(runId) && runId >= (nextBeforeId ?? ""));
+    const done = await Promise.all(gone.map((runId) => this.#wasDone(bulk, runId)));
+    const count = done.filter((was) => was).length;
+    const chunk = before.chunk.filter((runId) => !gone.includes(runId));
+    return { ...before, done: before.done + count, skipped: before.skipped + gone.length - count, chunk };
   }
 
   /** Nothing was written: it was stopped, or another gateway has it. */
@@ -181,21 +203,44 @@ export class BulkJobs {
     await sleep(this.#options.timers, Math.max(LEAST_REST_MS, workedMs), this.#stopping.signal);
   }
 
-  async #doChunk(bulk: BulkJob, before: BulkProgress, runIds: readonly string[]): Promise<BulkProgress> {
+  /** `begun`: runs with which the job had begun before. */
+  async #doChunk(bulk: BulkJob, before: BulkProgress, begun: ReadonlySet<string>): Promise<BulkProgress> {
+    const { chunk: runIds } = before;
     const counts = { done: before.done, skipped: before.skipped, failed: before.failed };
     const errors = [...before.errors];
     for (let at = 0; at < runIds.length; at += RUNS_AT_ONCE) {
       const some = runIds.slice(at, at + RUNS_AT_ONCE);
-      const outcomes = await Promise.all(some.map((runId) => this.#outcomeOf(bulk, runId)));
+      const outcomes = await Promise.all(some.map((runId) => this.#outcomeOf(bulk, runId, begun.has(runId))));
       for (const outcome of outcomes) {
         counts[outcome.is] += 1;
         if (outcome.is === "failed" && errors.length < MAX_ERRORS) errors.push(outcome.message);
       }
     }
-    return { ...counts, errors, beforeId: runIds.at(-1) ?? before.beforeId };
+    return { ...counts, errors, beforeId: runIds.at(-1) ?? before.beforeId, chunk: [] };
   }
 
-  async #outcomeOf(bulk: BulkJob, runId: string): Promise<Outcome> {
+  async #outcomeOf(bulk: BulkJob, runId: string, isBegun: boolean): Promise<Outcome> {
+    const outcome = await this.#tried(bulk, runId);
+    if (outcome.is === "done") return outcome;
+    // A write whose answer was lost is tried again, and then finds what it has done itself.
+    const mayHave = isBegun || bulk.action === "cancel" || bulk.action === "resume";
+    return mayHave && (await this.#wasDone(bulk, runId)) ? { is: "done" } : outcome;
+  }
+
+  /** By this job, as far as that can be seen: a run may have been resumed or deleted by others in the same seconds. */
+  async #wasDone({ id, action, createdMs }: BulkJob, runId: string): Promise<boolean> {
+    const { store } = this.#options;
+    if (action === "rerun") return (await store.getRun(rerunIdOf(id, runId))) !== null;
+    const [run] = await store.loadRuns([runId]);
+    if (action === "delete" || !run) return !run && action === "delete";
+    return run.log.some(({ kind, atMs, dataJson }) =>
+      action === "cancel"
+        ? kind === "RUN_CANCELLED" && dataJson.includes(id)
+        : kind === "RUN_REVIVED" && atMs >= createdMs,
+    );
+  }
+
+  async #tried(bulk: BulkJob, runId: string): Promise<Outcome> {
     try {
       return { is: await this.#act(bulk, runId) };
     } catch (error) {

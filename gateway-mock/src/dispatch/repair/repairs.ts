@@ -186,13 +186,15 @@ export class Repairs {
     // Of a call that is repeated, since its answer was lost.
     if (await this.#isMade(newRunId)) return newRunId;
     const created = log.find(({ kind }) => kind === "RUN_CREATED");
-    const { eventText, moreText } = readRunCreated(created?.dataJson ?? '{"run":{},"event":null}');
+    const { eventText, moreText, meta: first } = readRunCreated(created?.dataJson ?? '{"run":{},"event":null}');
+    const graph = (await this.#options.store.graphRuns([head.id])).get(head.id);
+    const ofGraph = { ...(graph ? { graph } : {}), ...(first.spreads ? { spreads: true } : {}) };
     const event = { id: head.eventId, name: head.eventName, tsMs: 0, payloadJson: eventText };
     const more = moreText === "" ? [] : [moreText];
     for (let tries = 0; tries < TRIES; tries += 1) {
       const fn = await this.#functionOf(origin);
       const appVersion = this.#versionOf(origin, fn, version);
-      const again = { event, more, origin: { runId: newRunId, meta, kept } };
+      const again = { event, more, origin: { runId: newRunId, meta, kept }, ...ofGraph };
       const wanted = appVersion === null ? again : { ...again, appVersion };
       const outcome = await startAgain(this.#options.store, this.#parts, fn, wanted).catch(async (error: unknown) => {
         if (isRefusedForData(error) && (await this.#isMade(newRunId))) return "made" as const;
@@ -230,7 +232,7 @@ export class Repairs {
         if (known.includes(wanted.version)) return wanted.version;
         const list = known.map((one) => JSON.stringify(one)).join(", ");
         const what = `App "${plainName(fn.appId)}" has no version ${JSON.stringify(wanted.version)} of the function`;
-        throw new HoldfastError("BODY_INVALID", `${what}; known are: ${list}.`);
+        throw new HoldfastError("BODY_INVALID", `${what}; known are: ${list === "" ? "none" : list}.`);
       }
       default:
         return unreachable(wanted);
@@ -254,7 +256,10 @@ function notDeleted(runId: string, outcome: Exclude<DeleteOutcome, "deleted">): 
     case "gone":
       return new HoldfastError("NOT_FOUND", `There is no run ${runId}.`);
     case "living":
-      return new HoldfastError("RUN_NOT_ENDED", `Run ${runId} has not ended: cancel it first, or with \`?cancel=1\`.`);
+      return new HoldfastError(
+        "RUN_NOT_ENDED",
+        `Run ${runId} has not ended: cancel it first, or delete it with \`?cancel=1\` (\`--cancel\`).`,
+      );
     case "held":
       return new HoldfastError("RUN_ON_HOLD", `Run ${runId} is on hold: release it first.`);
     case "needed": {

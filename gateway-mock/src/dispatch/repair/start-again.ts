@@ -1,6 +1,6 @@
 /** Makes a run of events that have been in a run before, under the flow control of a rerun. */
 import { seenTextInTurns } from "@holdfast/engine";
-import { type NewEvent, qualify, type Store } from "@holdfast/store";
+import { type GraphRunMark, type NewEvent, qualify, type Store } from "@holdfast/store";
 
 import type { EventIntake, Prepared } from "../events/event-intake.ts";
 import type { RunOrigin } from "../events/new-run.ts";
@@ -22,6 +22,10 @@ export interface AgainEvent {
   readonly more: readonly string[];
   readonly origin: RunOrigin;
   readonly appVersion?: string;
+  /** The graph that it runs, as the run before did. */
+  readonly graph?: GraphRunMark;
+  /** Its steps are jobs of their own. */
+  readonly spreads?: boolean;
 }
 
 /**
@@ -33,13 +37,13 @@ export async function startAgain(
   store: Store,
   { intake, starter, functions, counters }: StartAgainParts,
   fn: KnownFunction,
-  { event, more, origin, appVersion }: AgainEvent,
+  { event, more, origin, appVersion, ...ofGraph }: AgainEvent,
 ): Promise<"made" | "skipped" | "outdated"> {
   const { version: registryVersion } = functions;
   const seen = await seenTextInTurns(event.payloadJson);
   const reader = starter.reader(() => seen);
   const version = appVersion === undefined ? {} : { appVersion };
-  const { runs } = starter.start([fn], event, reader, { stage: "rerun", more, origin, ...version });
+  const { runs } = starter.start([fn], event, reader, { stage: "rerun", more, origin, ...version, ...ofGraph });
   const stored = { ...event, name: qualify(fn.environment, event.name) };
   const item = { event: stored, runs, storedEvents: [event.id], registryVersion };
   const prepared: Prepared = { item, leased: [] };

@@ -31,6 +31,8 @@ export interface WorkerSession {
   readonly extendLeaseMs: number;
   /** When it was last heard of, monotonic. */
   readonly seenMs: number;
+  /** Of the last ping; undefined: none was answered yet. */
+  readonly roundTripMs?: number | undefined;
   /** Requests wait for room on its socket. */
   readonly congested: boolean;
   /** For lines about what it sent, so that it cannot write too many. */

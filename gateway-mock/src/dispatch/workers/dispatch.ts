@@ -1,6 +1,6 @@
 /** One request in flight: a job given to a worker under one epoch. */
+import type { RunningStep } from "@holdfast/protocol";
 import type { Fence, JobKind } from "@holdfast/store";
-
 import type { ConnectedWorker } from "./connected-worker.ts";
 
 /** A request that a worker has, or had when its socket broke. */
@@ -26,6 +26,8 @@ export interface Dispatch {
   lastAskedMs: number;
   /** When its socket was lost the last time; a grace that began with an earlier loss does not count any more. */
   lostMs?: number;
+  /** What the worker said last of its steps that have been running for a while, and when that was, monotonic. */
+  running?: { readonly steps: readonly RunningStep[]; readonly saidMs: number };
   /** Checkpoints whose commit is under way. */
   commits: number;
   onCommitsDone: (() => void) | null;

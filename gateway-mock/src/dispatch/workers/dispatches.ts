@@ -12,6 +12,7 @@ import type { DispatcherCounters, DispatcherOptions } from "../ports.ts";
 import type { Functions } from "../registry/functions.ts";
 
 import type { RunCache } from "../run-cache.ts";
+import type { Spans } from "../spans.ts";
 import { AckTimeouts } from "./ack-timeouts.ts";
 import type { ConnectedWorker } from "./connected-worker.ts";
 import type { Dispatch, JobToRun } from "./dispatch.ts";
@@ -33,6 +34,7 @@ export interface DispatchesParts {
   readonly counters: DispatcherCounters;
   readonly proofs: LeaseProofs;
   readonly time: DatabaseTime;
+  readonly spans: Spans;
 }
 
 /** The table of requests in flight from this gateway. */
@@ -51,6 +53,7 @@ export class Dispatches {
   readonly #routes = new PlainRoutes();
   readonly #superseded: SupersededRequests;
   readonly #time: DatabaseTime;
+  readonly #spans: Spans;
   readonly #emit: Emit<AfterRequest>;
   /** Requests whose leases are being ended. */
   readonly #releasing = new Map<string, Promise<void>>();
@@ -63,6 +66,7 @@ export class Dispatches {
     this.#counters = parts.counters;
     this.#proofs = parts.proofs;
     this.#time = parts.time;
+    this.#spans = parts.spans;
     this.#emit = emit;
     this.#superseded = new SupersededRequests(parts.workers);
     this.#ackTimeouts = new AckTimeouts(options, (late) => this.#releaseUnacked(late));
@@ -112,7 +116,8 @@ export class Dispatches {
       this.release([{ ...fence, lost: false }]);
       return;
     }
-    const inPlace = worker.session.extensions.has("checkpoint") && job.kind === "pass" && !hasStepJobs(state);
+    const canGoOn = worker.session.extensions.has("checkpoint") && job.kind === "pass";
+    const inPlace = canGoOn && !state.spreads && !hasStepJobs(state);
     const { runId, functionId } = job;
     const dispatch: Dispatch = {
       requestId: requestIdOf(fence),
@@ -158,6 +163,7 @@ export class Dispatches {
       appUuid: this.#proofs.appUuid(state.appId),
       leaseId,
       retry: this.#options.settings.retry,
+      trace: this.#spans.requestTrace(state, job),
     });
     if (frame === null) {
       this.finish(dispatch);
@@ -274,6 +280,12 @@ export class Dispatches {
     const releases = dispatches.map((dispatch) => ({ ...dispatch.fence, lost: lost(dispatch), heldBy }));
     for (const dispatch of dispatches) this.finish(dispatch);
     this.release(releases, onEnded);
+  }
+
+  /** Their leases end now, as lost: who has the work is told to stop once another one has it. */
+  expire(dispatches: readonly Dispatch[]): void {
+    for (const dispatch of dispatches) this.#superseded.add(dispatch);
+    this.abandon(dispatches, () => true);
   }
 
   stop(): void {

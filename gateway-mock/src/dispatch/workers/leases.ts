@@ -15,6 +15,9 @@ import { parseRequestId } from "./request-id.ts";
 
 export type ExtendLeaseFrame = Extract<WorkerFrame, { kind: "WORKER_REQUEST_EXTEND_LEASE" }>;
 
+/** That are kept of what a worker says of one request. */
+const MOST_STEPS = 10;
+
 interface ExtensionRequest {
   readonly worker: ConnectedWorker;
   readonly frame: ExtendLeaseFrame;
@@ -94,8 +97,11 @@ export class Leases {
   #grant({ worker, frame, appId }: ExtensionRequest & { readonly appId: string }): void {
     this.#counters.leasesExtended += 1;
     const dispatch = this.#dispatches.get(frame.requestId);
-    if (dispatch) this.#dispatches.acknowledge(dispatch, worker);
-    else this.#dispatches.keepForeign(frame.requestId, worker);
+    if (dispatch) {
+      this.#dispatches.acknowledge(dispatch, worker);
+      const steps = (frame.runningSteps ?? []).slice(0, MOST_STEPS);
+      dispatch.running = { steps, saidMs: this.#options.clock.monotonicMs() };
+    } else this.#dispatches.keepForeign(frame.requestId, worker);
     const runId = dispatch?.runId ?? frame.runId;
     const repeated = this.#repeated(frame, worker);
     if (repeated !== null) return send(worker, frame, repeated);

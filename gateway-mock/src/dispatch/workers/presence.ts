@@ -116,10 +116,7 @@ export class Presence {
       dispatches,
       (dispatch) => dispatch.acked,
       (count) => {
-        this.#options.log(
-          "warn",
-          `${count} request(s) were lost with their worker; their runs continue on other workers.`,
-        );
+        this.#options.log("warn", `${count} request(s) were lost with their worker; they are handed out again.`);
       },
     );
   }

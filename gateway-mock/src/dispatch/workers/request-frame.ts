@@ -28,6 +28,8 @@ export interface RequestFacts {
   readonly nowMs: number;
   readonly leaseId: string;
   readonly retry: BackoffPolicy;
+  /** `user_trace_ctx`. */
+  readonly trace: Uint8Array;
 }
 
 /** The frame that asks a worker to run a job; `bytes` alone when it would be larger than a frame may be. */
@@ -62,7 +64,7 @@ export function requestFrame(facts: RequestFacts): { readonly frame: GatewayFram
     stepId,
     requestPayload: payload,
     systemTraceCtx: NO_TRACE,
-    userTraceCtx: NO_TRACE,
+    userTraceCtx: facts.trace,
     runId,
     leaseId,
     jobId: job.id,

@@ -13,6 +13,15 @@ import { parseRequestId } from "./request-id.ts";
 const MAX_PER_MINUTE = 30;
 const MINUTE_MS = 60_000;
 const MAX_TEXT = 1_000;
+/** Of each connection, for people. */
+const KEPT_REPORTS = 5;
+
+/** What a worker has reported of its main thread. */
+export interface StallReport extends StallMeta {
+  readonly atMs: number;
+  /** Null: no run was being worked on. */
+  readonly runId: string | null;
+}
 
 /**
  * Workers whose main thread stalls. A report changes nothing of a run: it goes to the log, and into the run's own log,
@@ -23,6 +32,7 @@ export class Stalls {
   readonly #runs: RunCache;
   readonly #counters: DispatcherCounters;
   readonly #reports = new WeakMap<ConnectedWorker, { sinceMs: number; count: number }>();
+  readonly #newest = new WeakMap<ConnectedWorker, readonly StallReport[]>();
 
   constructor(options: DispatcherOptions, runs: RunCache, counters: DispatcherCounters) {
     this.#options = options;
@@ -36,6 +46,7 @@ export class Stalls {
     if (!ended) this.#counters.stalls += 1;
     if (!this.#mayReport(worker)) return;
     const meta = metaOf(worker, frame);
+    this.#keep(worker, { ...meta, atMs: this.#options.clock.nowMs(), runId: runId === "" ? null : runId });
     log("warn", messageFor(frame, meta), {
       code: (frame.noCpu ? "NO_CPU_TIME" : "MAIN_BLOCKED") satisfies ErrorCode,
       ...{ requestId, runId, functionSlug, waiting, suppressed },
@@ -47,6 +58,20 @@ export class Stalls {
         runId,
       });
     });
+  }
+
+  /** The newest first, since the worker has connected. */
+  newestOf(worker: ConnectedWorker): readonly StallReport[] {
+    return this.#newest.get(worker) ?? [];
+  }
+
+  /** The report that a thread is responsive again takes the place of the one that it is blocked. */
+  #keep(worker: ConnectedWorker, report: StallReport): void {
+    const [last, ...before] = this.newestOf(worker);
+    const isSame =
+      last !== undefined && !last.ended && last.runId === report.runId && last.location === report.location;
+    const others = isSame ? before : [...(last ? [last] : []), ...before];
+    this.#newest.set(worker, [report, ...others].slice(0, KEPT_REPORTS));
   }
 
   async #storeRow(
@@ -74,13 +99,17 @@ export class Stalls {
   }
 }
 
-function messageFor({ ended, stalledMs, waitedMs, noCpu }: WorkerStall, { location }: StallMeta): string {
+function messageFor(
+  { ended, stalledMs, waitedMs, noCpu }: WorkerStall,
+  { instanceId, location, stepId }: StallMeta,
+): string {
   if (noCpu) {
-    const much = `The main thread of a worker was given no processor for ${waitedMs} ms of ${stalledMs} ms`;
+    const much = `The main thread of worker ${instanceId} was given no processor for ${waitedMs} ms of ${stalledMs} ms`;
     return `${much}: its machine, or its container's CPU limit, is taken up by something else.`;
   }
   const what = ended ? "is responsive again after" : "has been blocked for";
-  return `The main thread of a worker ${what} ${stalledMs} ms${location === undefined ? "" : ` at ${location}`}.`;
+  const where = `${location === undefined ? "" : ` at ${location}`}${stepId === undefined ? "" : ` in the step "${stepId}"`}`;
+  return `The main thread of worker ${instanceId} ${what} ${stalledMs} ms${where}.`;
 }
 
 function metaOf(worker: ConnectedWorker, frame: WorkerStall): StallMeta {

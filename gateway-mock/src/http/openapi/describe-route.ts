@@ -2,10 +2,9 @@
  * How a route says what it takes and answers: `describe(...)` stands before its handler, and `document.ts` makes the
  * OpenAPI document of what it finds there. Also refuses query parameters that the route does not have.
  */
-import { HoldfastError } from "@holdfast/core";
+import { HoldfastError, nearestName } from "@holdfast/core";
 import type { MiddlewareHandler } from "hono";
 import type { TObject, TSchema } from "typebox";
-import { nearestName } from "../../config/nearest-name.ts";
 
 export interface RouteDescription {
   /** Names the operation in generated clients: `listRuns`. */
@@ -35,7 +34,17 @@ export interface BodyDescription {
   readonly schema: TSchema;
 }
 
-export type RouteTag = "events" | "runs" | "functions" | "workers" | "gateway" | "worker protocol" | "testing";
+export type RouteTag =
+  | "events"
+  | "runs"
+  | "graphs"
+  | "functions"
+  | "workers"
+  | "faults"
+  | "gateway"
+  | "dashboard"
+  | "worker protocol"
+  | "testing";
 
 const DESCRIPTION = Symbol("description");
 

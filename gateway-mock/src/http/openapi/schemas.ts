@@ -19,6 +19,15 @@ export const ErrorSchema = Type.Object(
     error: Type.String({ description: "What was wrong, and how to fix it." }),
     code: Type.String({ description: "A code of docs/errors.md; it never changes its meaning." }),
     status: Type.Integer(),
+    docs: Type.Optional(Type.String({ description: "The address of the page about the code, where there is one." })),
+    problems: Type.Optional(
+      Type.Array(Type.Object({}, { additionalProperties: true }), {
+        description: "Of `GRAPH_INVALID`: everything that is wrong, `{ code, nodeId, edge, path, message, fix }`.",
+      }),
+    ),
+    revision: Type.Optional(
+      Type.Integer({ description: "Of `GRAPH_CONFLICT`: what the draft has; 0 = there is none." }),
+    ),
   },
   { title: "Error" },
 );
@@ -130,6 +139,11 @@ const DeferSchema = Type.Object({
 
 const StallSchema = Type.Object({ atMs: Ms }, { additionalProperties: true });
 
+const LossSchema = Type.Object(
+  { atMs: Ms, writes: Type.Integer(), restored: Type.Integer() },
+  { description: "Writes of the run that the database had forgotten, and how many of them are there again." },
+);
+
 const FactSchema = Type.Object({
   seq: Type.Number(),
   atMs: Ms,
@@ -166,6 +180,7 @@ export const RunDetailSchema = Type.Object(
     steps: Type.Array(StepSchema),
     defers: Type.Array(DeferSchema),
     stalls: Type.Array(StallSchema),
+    commitsLost: Type.Array(LossSchema),
     hold: orNull(HoldSchema),
     leasesLost: Type.Integer(),
     jobs: Type.Array(JobSchema),

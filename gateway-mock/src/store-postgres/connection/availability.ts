@@ -30,9 +30,11 @@ export interface Availability {
   recordRefusal(error: unknown): void;
   /** Whether writes are refused while other calls are answered. */
   readonly refuses: boolean;
+  /** The database is another one, or an earlier one: other gateways have something to say first, as after an outage. */
+  recordMoved(): void;
   /** A commit took so long, from its first statement to its answer. */
   recordCommit(tookMs: number): void;
-  health(): DatabaseHealth;
+  health(): Omit<DatabaseHealth, "commitsLost">;
   /** Resolves when it is right to claim: not within `SETTLE_MS` of the database's return. */
   settled(signal: AbortSignal): Promise<void>;
 }
@@ -106,6 +108,9 @@ export function createAvailability({ url, timers, log, monotonicMs }: Availabili
     },
     get refuses() {
       return refuses;
+    },
+    recordMoved() {
+      settledAtMs = Math.max(settledAtMs, monotonicMs() + SETTLE_MS);
     },
     recordCommit(tookMs) {
       if (tookMs >= SLOW_COMMIT_MS) slowness(`The database is slow: a commit took ${Math.round(tookMs)} ms.`);

@@ -6,9 +6,10 @@ import { setMaxListeners } from "node:events";
 import { backoffDelayMs, type Log, type Random, sleep, type Timers, withTimeout } from "@holdfast/core";
 import postgres from "postgres";
 import { type Availability, createAvailability } from "./availability.ts";
-import { begin } from "./begin.ts";
+import { createDoubts, type Doubts } from "./doubts.ts";
 import { ConnectionLost, safeMessage, storeFailed, troubleOf, WritesRefused } from "./pg-errors.ts";
-import { openPool } from "./pool.ts";
+import { driversPool, lanes, openPool, type Pool } from "./pool.ts";
+import { type SettingsBy, startupSettings } from "./session-settings.ts";
 import { createWriteProbe, type WriteProbe } from "./write-probe.ts";
 
 /** Everything that the parts of the store share. */
@@ -55,17 +56,6 @@ const RETRY_BACKOFF = { baseMs: 20, factor: 2, maxMs: 1000, jitter: 0.2 } as con
 /** Longer than the server's own limit for a statement, so that the server speaks first. */
 const QUERY_TIMEOUT_MS = 40_000;
 const LEAST_TIMEOUT_MS = 5_000;
-const SERVER_SETTINGS = {
-  statement_timeout: 30_000,
-  idle_in_transaction_session_timeout: 15_000,
-  // Tables that were empty when a plan was made must not be read from end to end once they are full.
-  enable_seqscan: "off",
-  // Every statement is prepared once and short: planning it again costs more than it could save.
-  plan_cache_mode: "force_generic_plan",
-  jit: "off",
-  // UTC, so that nothing depends on where a server stands.
-  timezone: "UTC",
-} as const;
 
 export interface Database {
   readonly options: DatabaseOptions;
@@ -74,6 +64,8 @@ export interface Database {
   once(text: string, limitMs: number): Promise<void>;
   /** Resolves when it is right to claim: see `Availability`. Rejects while nothing can be written. */
   settled(): Promise<void>;
+  /** Whether it is still the one that acknowledged what it acknowledged. */
+  readonly doubts: Doubts;
   /** Asks whether writes work, after one was refused as if they did not. */
   readonly acceptsWrites: WriteProbe;
   /** A statement that may be repeated: tried again after lost connections and conflicts, until `retryForMs`. */
@@ -84,11 +76,18 @@ export interface Database {
   retrying<T>(what: string, work: (query: Query, attempt: number) => Promise<T>): Promise<T>;
   /** Like `retrying`, in one transaction. Where its fate is unknown `work` runs again, so it must bear that. */
   transaction<T>(what: string, work: (query: Query) => Promise<T>): Promise<T>;
-  /** A separate connection of its own instance; the caller ends it. */
+  readonly sessions: Sessions;
+  /** A separate connection of its own instance; the caller ends it, and sets its settings where that is by statements. */
   connect(settings: Omit<ConnectionSettings, "max">): postgres.Sql;
   /** Waits before try `attempt` + 1; false when it is too late (since `startedMs`) or the store closes. */
   waitToRetry(startedMs: number, attempt: number): Promise<boolean>;
   close(): Promise<void>;
+}
+
+/** How sessions get their settings. Default `startup`. */
+export interface Sessions {
+  readonly settingsBy: SettingsBy;
+  setSettingsBy(by: SettingsBy): void;
 }
 
 export interface ConnectionSettings {
@@ -99,7 +98,8 @@ export interface ConnectionSettings {
   readonly onnotify?: (channel: string, payload: string) => void;
 }
 
-export function connectPostgres(url: string, settings: ConnectionSettings): postgres.Sql {
+/** With `statements` the settings of a session are set by the caller. */
+export function connectPostgres(url: string, settings: ConnectionSettings, by: SettingsBy = "startup"): postgres.Sql {
   return postgres(url, {
     max: settings.max,
     fetch_types: false,
@@ -112,7 +112,7 @@ export function connectPostgres(url: string, settings: ConnectionSettings): post
     ...(settings.onclose ? { onclose: settings.onclose } : {}),
     // Read by the driver, not yet in its types.
     ...(settings.onnotify ? { onnotify: settings.onnotify } : {}),
-    connection: { application_name: `holdfast-gateway ${settings.name}`, ...SERVER_SETTINGS },
+    connection: startupSettings(`holdfast-gateway ${settings.name}`, by),
   });
 }
 
@@ -123,20 +123,53 @@ export function queryOn(sql: Pick<postgres.Sql, "unsafe">, time: TimeSource = re
 
 const noAnswer = (): Error => new ConnectionLost("The database did not respond");
 
-const beginOn = <T>(sql: postgres.Sql, time: TimeSource, work: (query: Query) => Promise<T>): Promise<T> =>
-  begin(sql, (transaction) => work(queryOn(transaction, time)));
+const beginOn = <T>(pool: Pool, time: TimeSource, work: (query: Query) => Promise<T>): Promise<T> =>
+  pool.client.begin((transaction) => work(queryOn(transaction, time)));
+
+interface Connections {
+  readonly pool: Pool;
+  readonly sessions: Sessions;
+  connect(settings: ConnectionSettings): postgres.Sql;
+}
+
+/** Opens none yet. */
+function openConnections(url: string, maxPooled: number, onclose: () => void): Connections {
+  let settingsBy: SettingsBy = "startup";
+  const connect = (settings: ConnectionSettings): postgres.Sql => connectPostgres(url, settings, settingsBy);
+  const pool = openPool(() => {
+    if (settingsBy === "startup") return driversPool(connect({ name: "pool", max: maxPooled, onclose }));
+    return lanes(maxPooled, (onLaneClose) => {
+      const onEnd = (): void => {
+        onclose();
+        onLaneClose();
+      };
+      return connect({ name: "pool", max: 1, onclose: onEnd });
+    });
+  });
+  const sessions: Sessions = {
+    get settingsBy() {
+      return settingsBy;
+    },
+    setSettingsBy(by) {
+      if (by === settingsBy) return;
+      settingsBy = by;
+      pool.renew();
+    },
+  };
+  return { pool, sessions, connect };
+}
 
 export function openDatabase(options: DatabaseOptions): Database {
   const { url, timers, random, log, monotonicMs, time = realTime } = options;
   const closing = new AbortController();
   // As many waits as there are calls while the database is away.
   setMaxListeners(0, closing.signal);
-  const pool = openPool(() =>
-    connectPostgres(url, { max: Math.max(1, options.maxConnections - OWN_CONNECTIONS), name: "pool" }),
-  );
+  const doubts = createDoubts({ timers, random, log, url, backoff: RETRY_BACKOFF, closing: closing.signal });
+  const connections = openConnections(url, Math.max(1, options.maxConnections - OWN_CONNECTIONS), doubts.add);
+  const { pool } = connections;
   const availability = createAvailability({ url, timers, log, monotonicMs });
   const acceptsWrites = createWriteProbe({
-    connect: () => connectPostgres(url, { max: 1, name: "probe" }),
+    connect: () => connections.connect({ max: 1, name: "probe" }),
     availability,
     timers,
     random,
@@ -145,7 +178,8 @@ export function openDatabase(options: DatabaseOptions): Database {
     closing: closing.signal,
     onWritable: () => pool.writable(),
   });
-  const plain: Query = (text, params) => queryOn(pool.sql, time)(text, params);
+  const plain: Query = async <R extends object>(text: string, params: readonly Param[] = []): Promise<R[]> =>
+    (await pool.client.run(time.sql(text), params)) as R[];
   const limitMs = Math.min(QUERY_TIMEOUT_MS, Math.max(LEAST_TIMEOUT_MS, options.retryForMs));
   const timed: Query = (text, params) => withTimeout(timers, plain(text, params), limitMs, noAnswer);
 
@@ -165,6 +199,7 @@ export function openDatabase(options: DatabaseOptions): Database {
       } catch (error) {
         const trouble = troubleOf(error);
         if (trouble !== "data") availability.recordTrouble(error, trouble);
+        if (trouble === "connection") doubts.add();
         if (trouble === "unwritable") {
           pool.refused(error);
           void acceptsWrites();
@@ -178,10 +213,11 @@ export function openDatabase(options: DatabaseOptions): Database {
   return {
     options,
     availability,
+    doubts,
     attempt: (text, params) => time.during(() => timed(text, params)),
     retrying,
     transaction: (what, work) =>
-      retrying(what, () => withTimeout(timers, beginOn(pool.sql, time, work), limitMs, noAnswer)),
+      retrying(what, () => withTimeout(timers, beginOn(pool, time, work), limitMs, noAnswer)),
     async once(text, limitMs) {
       try {
         await withTimeout(timers, plain(text), limitMs, noAnswer);
@@ -191,21 +227,30 @@ export function openDatabase(options: DatabaseOptions): Database {
       availability.recordAnswer();
     },
     acceptsWrites,
-    async settled() {
-      if (availability.refuses) {
-        if (!(await acceptsWrites())) throw new WritesRefused("The database accepts no writes");
-      } else if (!availability.health().ok) {
-        await timed("SELECT 1 AS one");
-        availability.recordAnswer();
-      }
-      await availability.settled(closing.signal);
-    },
+    settled: () => settled({ availability, acceptsWrites, doubts, ask: timed, closing: closing.signal }),
     waitToRetry,
     query: (text, params) => retrying("The database rejected a query", (query) => query(text, params)),
-    connect: (settings) => connectPostgres(url, { ...settings, max: 1 }),
+    connect: (settings) => connections.connect({ ...settings, max: 1 }),
+    sessions: connections.sessions,
     async close() {
       closing.abort();
       await pool.end();
     },
   };
+}
+
+interface Settling extends Pick<Database, "availability" | "acceptsWrites" | "doubts"> {
+  readonly ask: Query;
+  readonly closing: AbortSignal;
+}
+
+async function settled({ availability, acceptsWrites, doubts, ask, closing }: Settling): Promise<void> {
+  if (availability.refuses) {
+    if (!(await acceptsWrites())) throw new WritesRefused("The database accepts no writes");
+  } else if (!availability.health().ok) {
+    await ask("SELECT 1 AS one");
+    availability.recordAnswer();
+  }
+  await doubts.settle();
+  await availability.settled(closing);
 }

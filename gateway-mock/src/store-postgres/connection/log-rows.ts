@@ -4,6 +4,7 @@
  */
 import { HoldfastError } from "@holdfast/core";
 import { LOG_KINDS, type LogKind, type LogRow } from "@holdfast/store";
+import { expectCount, joined, jsonList } from "./pg-values.ts";
 
 const LINE_END = "\n";
 /** No JSON text holds this character as it is. */
@@ -21,12 +22,27 @@ export function factsText(facts: readonly LogRow[]): string {
   return facts.length === 1 && first ? lineOf(first) : facts.map(lineOf).join(LINE_END);
 }
 
-export function dataText(facts: readonly LogRow[]): string {
+/**
+ * For each list of facts what its row has as `data`, as a `jsonList`.
+ * @throws TypeError when one of them is no JSON and would be taken for two
+ */
+export function dataList(rows: readonly (readonly LogRow[])[]): string {
+  const list = jsonList(rows.map(dataText));
+  expectCount(
+    list,
+    DATA_END,
+    rows.reduce((sum, facts) => sum + facts.length - 1, 0),
+  );
+  return list;
+}
+
+function dataText(facts: readonly LogRow[]): string {
   const [first] = facts;
   if (facts.length === 1 && first) return first.dataJson;
-  for (const { dataJson } of facts)
-    if (dataJson.includes(DATA_END)) throw new TypeError("A string with U+001E is not valid JSON");
-  return facts.map(({ dataJson }) => dataJson).join(DATA_END);
+  return joined(
+    facts.map(({ dataJson }) => dataJson),
+    DATA_END,
+  );
 }
 
 /** The facts of a row; without `data` theirs is empty. */

@@ -5,6 +5,7 @@ import type postgres from "postgres";
 import { begin } from "./begin.ts";
 import { connectPostgres } from "./database.ts";
 import { codeOf, safeMessage, storeFailed, troubleOf } from "./pg-errors.ts";
+import type { SettingsBy } from "./session-settings.ts";
 
 export interface Migration {
   readonly version: number;
@@ -34,6 +35,8 @@ export interface MigrateOptions {
   readonly migrations?: readonly Migration[];
   /** How much time a new partition is for, where the migrations make partitions. */
   readonly tablePartitionMs?: number;
+  /** Default `startup`. */
+  readonly settingsBy?: SettingsBy;
 }
 
 const MAX_ATTEMPTS = 10;
@@ -44,8 +47,8 @@ const ATTEMPT_REST_MS = 500;
  * gateway that comes second waits and finds nothing to do; one that dies half-way leaves nothing behind.
  */
 export async function migrate(url: string, options: MigrateOptions = {}): Promise<void> {
-  const { migrations = readMigrations(), tablePartitionMs } = options;
-  const sql = connectPostgres(url, { max: 1, name: "migrate" });
+  const { migrations = readMigrations(), tablePartitionMs, settingsBy } = options;
+  const sql = connectPostgres(url, { max: 1, name: "migrate" }, settingsBy);
   try {
     await checkServer(sql, url);
     for (let attempt = 1; ; attempt += 1) {

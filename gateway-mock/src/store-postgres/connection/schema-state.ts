@@ -15,7 +15,7 @@ export interface SchemaState {
 
 /** @throws HoldfastError `DATABASE_UNREACHABLE` */
 export async function readSchemaState(url: string): Promise<SchemaState> {
-  const sql = connectPostgres(url, { max: 1, name: "schema" });
+  const sql = connectPostgres(url, { max: 1, name: "schema" }, "statements");
   try {
     const [table] = await sql.unsafe("SELECT to_regclass('holdfast.migrations') IS NOT NULL AS found");
     const rows = table?.found === true ? await sql.unsafe("SELECT version FROM holdfast.migrations") : [];

@@ -7,6 +7,8 @@ import { HoldfastError, sleep, systemClock, systemTimers, withTimeout } from "@h
 import postgres from "postgres";
 import { connectPostgres } from "./database.ts";
 import { safeMessage } from "./pg-errors.ts";
+import { isStartupRefusal, SET_SETTINGS, type SettingsBy } from "./session-settings.ts";
+import { type Sessions, sessionsOf } from "./sessions.ts";
 
 export interface ServerFacts {
   readonly version: string;
@@ -20,11 +22,10 @@ export interface ServerFacts {
   /** How far the server's clock is ahead of ours, and how exact that is. */
   readonly aheadMs: number;
   readonly roundTripMs: number;
-  /** `transactions`: each may run on another connection of the server, as behind a pooler in transaction mode. */
-  readonly sessions: "own" | "pooled" | "transactions";
+  readonly sessions: Sessions;
   /** Whether what one connection is told by NOTIFY arrives at another that listens. */
   readonly notifies: boolean;
-  /** Why the settings that a gateway's connections begin with are refused; null: they are taken. */
+  /** Why the settings of a gateway's sessions are refused, at the start and by statements; null: they are taken. */
   readonly refusedSettings: string | null;
 }
 
@@ -39,7 +40,6 @@ const SETTINGS = [
 export type ServerSetting = (typeof SETTINGS)[number];
 
 const NOTIFY_MS = 2_000;
-/** So often two connections are asked in turn for the session that serves them. */
 const TURNS = 5;
 
 /** @throws HoldfastError `DATABASE_UNREACHABLE` */
@@ -82,27 +82,6 @@ function plainConnection(url: string, onnotify?: (channel: string, payload: stri
 async function ask(sql: postgres.Sql, text: string): Promise<Readonly<Record<string, unknown>>> {
   const [row] = await sql.unsafe(text).simple();
   return row ?? {};
-}
-
-async function sessionsOf(one: postgres.Sql, other: postgres.Sql): Promise<ServerFacts["sessions"]> {
-  const seen = { one: new Set<number>(), other: new Set<number>() };
-  let isPooled = false;
-  for (let turn = 0; turn < TURNS; turn += 1) {
-    for (const [name, sql] of [
-      ["one", one],
-      ["other", other],
-    ] as const) {
-      const rows = await sql.unsafe("SELECT pg_backend_pid() AS pid").simple();
-      const pid = Number(rows[0]?.pid);
-      seen[name].add(pid);
-      // Who connected us gave a number for cancelling; a pooler's own is another than the server's.
-      const given: unknown = rows.state;
-      isPooled ||= typeof given === "object" && given !== null && "pid" in given && given.pid !== pid;
-    }
-  }
-  const isShared = [...seen.one].some((pid) => seen.other.has(pid)) || seen.one.size > 1 || seen.other.size > 1;
-  if (isShared) return "transactions";
-  return isPooled ? "pooled" : "own";
 }
 
 async function clockOf(sql: postgres.Sql): Promise<Pick<ServerFacts, "aheadMs" | "roundTripMs">> {
@@ -165,9 +144,14 @@ async function notifies(url: string, sender: postgres.Sql): Promise<boolean> {
 }
 
 async function refusedSettings(url: string): Promise<string | null> {
-  const sql = connectPostgres(url, { max: 1, name: "doctor" });
+  const atStart = await refusal(url, "startup");
+  return atStart !== null && isStartupRefusal(atStart) ? refusal(url, "statements") : atStart;
+}
+
+async function refusal(url: string, by: SettingsBy): Promise<string | null> {
+  const sql = connectPostgres(url, { max: 1, name: "doctor" }, by);
   try {
-    const asked = sql.unsafe("SELECT 1").simple();
+    const asked = sql.unsafe(by === "startup" ? "SELECT 1" : SET_SETTINGS);
     await withTimeout(systemTimers, asked, 5_000, () => new Error("no answer within 5 s"));
     return null;
   } catch (error) {

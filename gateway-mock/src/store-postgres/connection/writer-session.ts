@@ -5,6 +5,7 @@
 import { deferred, type Timers, withTimeout } from "@holdfast/core";
 import { type Database, type Query, queryOn } from "./database.ts";
 import { ConnectionLost } from "./pg-errors.ts";
+import { SET_SETTINGS } from "./session-settings.ts";
 
 /**
  * One connection for transactions whose statements are sent without waiting for each other. Once the connection broke
@@ -32,7 +33,11 @@ export async function openWriterSession(database: Database, timers: Timers): Pro
     alive = false;
     lost.reject(new ConnectionLost("The connection to the database broke"));
   };
-  const sql = database.connect({ name: "writer", onclose: die });
+  const onclose = (): void => {
+    if (alive) database.doubts.add();
+    die();
+  };
+  const sql = database.connect({ name: "writer", onclose });
   const end = async (): Promise<void> => {
     die();
     await sql.end({ timeout: 0 });
@@ -42,6 +47,7 @@ export async function openWriterSession(database: Database, timers: Timers): Pro
     const opened = queryOn(sql)("SELECT 1 AS one").then(() => sql.reserve());
     const reserved = await withTimeout(timers, opened, OPEN_MS, () => new ConnectionLost("No answer"));
     const plain = queryOn(reserved, database.options.time);
+    if (database.sessions.settingsBy === "statements") await reserved.unsafe(SET_SETTINGS);
     return {
       get alive() {
         return alive;

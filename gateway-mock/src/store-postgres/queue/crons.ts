@@ -59,6 +59,29 @@ const REPAIR = `WITH missing AS MATERIALIZED (
   ORDER BY f.slug FOR SHARE OF f
 ), ${makeFrom("missing")}`;
 
+/** Schedules of a graph, in the transaction that publishes it: they belong to no function. */
+const SAVE_OF_GRAPH = `WITH wanted AS MATERIALIZED (
+  SELECT w.* FROM unnest($1::text[], $2::text[], $3::text[], $4::int[], $5::float8[], $6::float8[], $7::text[], $8::text[])
+    AS w(function_id, app_id, cron, jitter_ms, tick, due, job_id, key)
+), gone AS (
+  DELETE FROM holdfast.crons c WHERE c.function_id = $9
+    AND NOT EXISTS (SELECT FROM wanted w WHERE w.function_id = c.function_id AND w.cron = c.cron)
+  RETURNING c.function_id, c.cron
+), unqueued AS (
+  DELETE FROM holdfast.queue q USING gone
+  WHERE q.run_id = '' AND q.kind = 'cron' AND q.key = gone.function_id || E'\\n' || gone.cron
+), ${makeFrom("wanted")}`;
+
+/** The lock holds a publication up that takes the schedule away: it comes first, or removes what is made here. */
+const REPAIR_OF_GRAPHS = `WITH missing AS MATERIALIZED (
+  SELECT w.* FROM unnest($1::text[], $2::text[], $3::text[], $4::int[], $5::float8[], $6::float8[], $7::text[], $8::text[],
+    $9::text[], $10::int[]) AS w(function_id, app_id, cron, jitter_ms, tick, due, job_id, key, uid, version)
+  JOIN holdfast.graph_triggers t ON t.uid = w.uid AND t.version = w.version
+  WHERE NOT EXISTS (SELECT FROM holdfast.crons c WHERE c.function_id = w.function_id AND c.cron = w.cron)
+    OR NOT EXISTS (SELECT FROM holdfast.queue q WHERE q.run_id = '' AND q.kind = 'cron' AND q.key = w.key)
+  ORDER BY t.uid FOR SHARE OF t
+), ${makeFrom("missing")}`;
+
 const columnsOf = (crons: readonly NewCron[]): string[] => [
   textArray(crons.map((one) => one.functionId)),
   textArray(crons.map((one) => one.appId)),
@@ -81,6 +104,18 @@ export async function saveCrons(
 
 export async function repairCrons(query: Query, crons: readonly RegisteredCron[]): Promise<void> {
   await query(REPAIR, [...columnsOf(crons), textArray(crons.map((one) => one.triggersJson))]);
+}
+
+export async function saveGraphCrons(query: Query, owner: string, crons: readonly NewCron[]): Promise<void> {
+  await query(SAVE_OF_GRAPH, [...columnsOf(crons), owner]);
+}
+
+export async function repairGraphCrons(
+  query: Query,
+  crons: readonly (NewCron & { readonly uid: string; readonly version: number })[],
+): Promise<void> {
+  const [uids, versions] = [crons.map(({ uid }) => uid), crons.map(({ version }) => version)];
+  await query(REPAIR_OF_GRAPHS, [...columnsOf(crons), textArray(uids), numberArray(versions)]);
 }
 
 export async function loadCron(query: Query, functionId: string, cron: string): Promise<StoredCron | null> {

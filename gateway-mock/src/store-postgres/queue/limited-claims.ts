@@ -50,7 +50,7 @@ const NOTHING: LimitedClaim = { jobs: [], blocked: [], retryInMs: null };
 
 /** `start` = from which lane on is looked, when there are more than one claim can look at. */
 export async function claimLimited(
-  database: Pick<Database, "query" | "retrying">,
+  database: Pick<Database, "query" | "retrying" | "settled">,
   bounds: DueBounds,
   claimId: string,
   start: string,
@@ -74,6 +74,7 @@ export async function claimLimited(
     request.registryVersion ?? null,
   ];
   return database.retrying("Jobs could not be claimed", async (query, attempt) => {
+    await database.settled();
     // The statement may have been carried out although its answer was lost.
     const before = attempt === 1 ? [] : await query<TakenRow>(CLAIMED_BEFORE, [claimId, request.gatewayId]);
     if (before.length > 0) return { jobs: await withRuns(query, before), blocked, retryInMs: null };

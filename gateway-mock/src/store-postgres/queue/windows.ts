@@ -1,5 +1,5 @@
 /** Statements for windows of collected events (debounce, batch) and the jobs that end them. */
-import type { Fence, OpenWindow, WindowKey } from "@holdfast/store";
+import { type Fence, MAX_OPEN_WINDOWS, type OpenWindow, type WindowKey, type WindowKind } from "@holdfast/store";
 import type { Query } from "../connection/database.ts";
 import { intervalOf, textArray } from "../connection/pg-values.ts";
 
@@ -25,10 +25,32 @@ export async function loadWindow(
 WHERE function_id = $1 AND kind = $2 AND key = $3 AND run_id = $4`,
     [functionId, kind, key, id],
   );
-  if (!row) return null;
-  const [, ...eventIds] = row.data.split(" ");
-  const dueInMs = Math.max(0, Math.ceil(Number(row.due_in_ms ?? 0)));
-  return { functionId, kind, key, id, count: Number(row.count), eventIds, dueInMs };
+  return row ? { functionId, kind, key, id, ...held(row) } : null;
+}
+
+interface OpenWindowRow extends WindowRow {
+  readonly function_id: string;
+  readonly kind: WindowKind;
+  readonly key: string;
+  readonly run_id: string;
+}
+
+export async function openWindows(query: Query, functionIds: readonly string[]): Promise<OpenWindow[]> {
+  const rows = await query<OpenWindowRow>(
+    `SELECT function_id, kind, key, run_id, count, data, date_part('epoch', due_at - now()) * 1000 AS due_in_ms
+FROM holdfast.gates WHERE function_id = ANY($1::text[]) AND kind IN ('batch', 'debounce', 'full') AND run_id <> ''
+ORDER BY function_id, kind, key LIMIT ${MAX_OPEN_WINDOWS}`,
+    [textArray(functionIds)],
+  );
+  return rows.map(({ function_id: functionId, kind, key, run_id: id, ...row }) => ({
+    ...{ functionId, kind, key, id },
+    ...held(row),
+  }));
+}
+
+function held({ count, data, due_in_ms }: WindowRow): Pick<OpenWindow, "count" | "eventIds" | "dueInMs"> {
+  const [, ...eventIds] = data.split(" ");
+  return { count: Number(count), eventIds, dueInMs: Math.max(0, Math.ceil(Number(due_in_ms ?? 0))) };
 }
 
 export async function loadEvents(query: Query, eventIds: readonly string[]): Promise<string[]> {

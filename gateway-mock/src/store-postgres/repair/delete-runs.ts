@@ -73,7 +73,8 @@ function outcomeOf(row: RunRow | undefined): DeleteOutcome {
 
 async function deleteAll(query: Query, runs: readonly RunRow[]): Promise<void> {
   const ids = textArray(runs.map(({ id }) => id).sort());
-  const eventIds = new Set(runs.map(({ event_id }) => event_id));
+  // What says how a run ended is called as the run.
+  const eventIds = new Set(runs.flatMap(({ id, event_id }) => [id, event_id]));
   for (const run of runs) {
     if (!isBatch(run)) continue;
     for (const { id } of await query<{ id: string }>(EVENTS_OF_BATCH, [run.event_id, run.id])) eventIds.add(id);
@@ -81,6 +82,7 @@ async function deleteAll(query: Query, runs: readonly RunRow[]): Promise<void> {
   await query(`DELETE FROM holdfast.run_log WHERE ${isAmong("run_id", "$1::text[]")}`, [ids]);
   await query(`DELETE FROM holdfast.runs WHERE ${isAmong("id", "$1::text[]")}`, [ids]);
   await query("DELETE FROM holdfast.run_origins WHERE run_id = ANY($1::text[])", [ids]);
+  await query("DELETE FROM holdfast.graph_runs WHERE run_id = ANY($1::text[])", [ids]);
   await releaseEvents(query, [...eventIds].sort(), new Set(runs.map(({ id }) => id)));
 }
 

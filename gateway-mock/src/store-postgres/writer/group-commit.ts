@@ -1,10 +1,19 @@
 /** Collects writes while one batch is under way, and bounds how much may wait. One writer per store (RUNNER-1). */
-import { deferred, sleep } from "@holdfast/core";
-import { type BatchLimits, type IntakeItem, StoreError, takeBatch, type Unit, type UnitOutcome } from "@holdfast/store";
+import { type Deferred, deferred, sleep } from "@holdfast/core";
+import {
+  type BatchLimits,
+  type CommitsLost,
+  type IntakeItem,
+  StoreError,
+  takeBatch,
+  type Unit,
+  type UnitOutcome,
+} from "@holdfast/store";
 import type { Database } from "../connection/database.ts";
 import { realTime } from "../connection/database.ts";
 
 import { type CommitStats, createBatchRunner, type Entry, reject } from "./runner.ts";
+import type { Remembering, WriterConnections } from "./writer-connections.ts";
 
 export const GROUP_COMMIT_LIMITS = {
   /**
@@ -22,6 +31,12 @@ export interface GroupCommit {
   submit(unit: Unit): Promise<UnitOutcome>;
   readonly waiting: number;
   readonly stats: Readonly<CommitStats>;
+  readonly lost: CommitsLost | null;
+  /**
+   * Resolves when the database behind new connections is known to have what was acknowledged, or was sent what it had
+   * forgotten. At once while no connection has ended. Rejects with the driver's error.
+   */
+  verify(): Promise<void>;
   /** Resolves when nothing is queued or under way, or after `timeoutMs`. */
   drain(timeoutMs: number): Promise<void>;
   close(): Promise<void>;
@@ -34,19 +49,28 @@ export interface GroupCommit {
 export function openGroupCommit(
   database: Database,
   writerId: string,
+  remembering: Remembering,
   limits: BatchLimits = GROUP_COMMIT_LIMITS,
 ): GroupCommit {
   const { timers, time = realTime } = database.options;
-  const runner = createBatchRunner(database, writerId);
+  const runner = createBatchRunner(database, writerId, remembering);
+  const { connections } = runner;
   let waiting: Entry[] = [];
   let waitingBytes = 0;
   let running: Promise<void> | null = null;
   let closed = false;
+  let verifying: Deferred<void> | null = null;
 
   const run = async (): Promise<void> => {
     // Everything that this turn of the event loop brings goes into the first batch.
     await new Promise<void>((resolve) => setImmediate(resolve));
-    while (waiting.length > 0) {
+    while (waiting.length > 0 || verifying) {
+      if (verifying) {
+        const asked = verifying;
+        verifying = null;
+        await time.during(() => verify(connections)).then(asked.resolve, asked.reject);
+        continue;
+      }
       const { batch, rest } = takeBatch(waiting, limits);
       waiting = rest;
       for (const entry of batch) waitingBytes -= entry.bytes;
@@ -57,8 +81,17 @@ export function openGroupCommit(
 
   return {
     stats: runner.stats,
+    get lost() {
+      return connections.lost;
+    },
     get waiting() {
       return waiting.length;
+    },
+    verify() {
+      if (closed || connections.isSure) return Promise.resolve();
+      verifying ??= deferred<void>();
+      running ??= run();
+      return verifying.promise;
     },
     submit(unit) {
       const bytes = bytesOf(unit);
@@ -69,7 +102,7 @@ export function openGroupCommit(
         const why = closed ? "The store is closed" : "Too many writes are waiting for the database";
         return Promise.reject(new StoreError("other", `${why}. Nothing was stored.`));
       }
-      const entry: Entry = { unit, bytes, done: deferred<UnitOutcome>() };
+      const entry: Entry = { unit, bytes, bornAfter: connections.losses, done: deferred<UnitOutcome>() };
       waiting.push(entry);
       waitingBytes += bytes;
       running ??= run();
@@ -88,10 +121,13 @@ export function openGroupCommit(
       const left = waiting;
       waiting = [];
       reject(left, new StoreError("other", "The store was closed before the write. Nothing was stored."));
-      await runner.end();
+      await connections.close();
     },
   };
 }
+
+const verify = (connections: WriterConnections): Promise<void> =>
+  connections.isSure ? Promise.resolve() : connections.verify();
 
 const ROW_BYTES = 250;
 

@@ -4,8 +4,8 @@
  */
 import { type BatchAnswer, factKeyOf, type LogAddition, type LogWrite } from "@holdfast/store";
 import type { Statement } from "../connection/database.ts";
-import { dataText, factsText, readFacts } from "../connection/log-rows.ts";
-import { isBetween, jsonList, numberArray, rowsOf, textArray, textsOf } from "../connection/pg-values.ts";
+import { dataList, factsText, readFacts } from "../connection/log-rows.ts";
+import { isBetween, numberArray, rowsOf, textArray, textsOf } from "../connection/pg-values.ts";
 
 /** Rows of the runs after those that were seen. Run by run, so that each is a look into the index, however long the log. */
 const newer = (columns: string, from: string): string => `SELECT ${columns} FROM ${from} CROSS JOIN LATERAL (
@@ -102,7 +102,7 @@ FROM ${rowsOf({
       numberArray(logs.map(({ version }) => version)),
       textArray(logs.map(({ status }) => status)),
       textArray(logs.map(({ facts }) => factsText(facts))),
-      jsonList(logs.map(({ facts }) => dataText(facts))),
+      dataList(logs.map(({ facts }) => facts)),
     ],
   };
 }

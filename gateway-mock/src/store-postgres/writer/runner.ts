@@ -12,11 +12,8 @@ import {
 } from "@holdfast/store";
 import type { Database } from "../connection/database.ts";
 import { storeFailed, troubleOf } from "../connection/pg-errors.ts";
-import { openWriterSession, type WriterSession } from "../connection/writer-session.ts";
 import { type CommitHooks, commitBatch, recoverBatch, type SentBatch } from "./commit.ts";
-
-import { type MarkWatch, watchMark } from "./mark-watch.ts";
-import { ENTER_WRITER } from "./sql.ts";
+import { type Remembering, WriterConnections } from "./writer-connections.ts";
 
 /** So often a batch may be refused as if nothing could be written, while something can. */
 const MAX_OWN_FAULTS = 3;
@@ -24,6 +21,8 @@ const MAX_OWN_FAULTS = 3;
 export interface Entry {
   readonly unit: Unit;
   readonly bytes: number;
+  /** How many losses there had been when it was decided. */
+  readonly bornAfter: number;
   readonly done: Deferred<UnitOutcome>;
 }
 
@@ -39,6 +38,11 @@ export interface CommitStats {
   retries: number;
   /** Acknowledged, and not there any more after a new connection. */
   lostBatches: number;
+  /** Writes of these, and those that were sent again and are there. */
+  lostWrites: number;
+  restoredWrites: number;
+  /** Runs that had writes among them which could not be sent again. */
+  incompleteRuns: number;
   /** Of batches that were committed, from their first statement to the answer. */
   busyMs: number;
   readonly histograms: CommitHistograms;
@@ -46,9 +50,10 @@ export interface CommitStats {
 
 export interface BatchRunner {
   readonly stats: Readonly<CommitStats>;
+  /** Used by `run`; not to be opened while that is under way. */
+  readonly connections: WriterConnections;
   /** Settles every entry; never rejects. One call at a time. */
   run(entries: readonly Entry[]): Promise<void>;
-  end(): Promise<void>;
 }
 
 /**
@@ -66,70 +71,68 @@ export interface BatchRunner {
  *     connection, as long as a write of the database's own is rejected too; when that one succeeds the batch itself is
  *     at fault.
  * RUNNER-7. A database that does not have the mark of a batch which it acknowledged has gone back, as a standby does that
- *     had not received it: that is logged as `COMMITS_LOST` and counted, and work goes on with what is there.
+ *     had not received it: that is logged as `COMMITS_LOST` and counted, and what is in memory is sent again before
+ *     anything else is written (`History`).
+ * RUNNER-8. What was decided before a loss on a run that is not whole again is turned away as decided on an old version.
  * RUNNER-6. Every unit is settled, at the latest `retryForMs` after its batch began (plus the limit of one last try).
  */
-export function createBatchRunner(database: Database, writerId: string): BatchRunner {
-  const { timers, monotonicMs, url, log } = database.options;
+export function createBatchRunner(database: Database, writerId: string, remembering: Remembering): BatchRunner {
+  const { monotonicMs, url, log } = database.options;
   const { availability } = database;
   const stats = newStats();
-  let session: WriterSession | null = null;
-  let batchNumber = 0;
-  const mark = watchMark(database.options, writerId, stats);
   const backoff = createOptimisticBackoff();
+  const connections = new WriterConnections({ database, writerId, remembering, stats, backoff });
 
-  const openSession = async (): Promise<WriterSession> => {
-    if (session?.alive) return session;
-    session = null;
-    const fresh = await openWriterSession(database, timers);
-    try {
-      await fresh.guard(fresh.query(ENTER_WRITER, [writerId]));
-      await mark.compare(fresh);
-    } catch (error) {
-      await fresh.end();
-      throw error;
-    }
-    session = fresh;
-    return fresh;
-  };
+  /** Settles those that were decided on what is gone, and returns the others. */
+  const trusted = (all: readonly Entry[]): readonly Entry[] =>
+    all.filter((entry) => {
+      if (!connections.isDistrusted(entry)) return true;
+      entry.done.resolve({ type: "transition", outcome: { won: false, why: "version" } });
+      return false;
+    });
 
-  const run = async (entries: readonly Entry[]): Promise<void> => {
-    const units = entries.map((entry) => entry.unit);
+  const run = async (all: readonly Entry[]): Promise<void> => {
+    let entries = all;
+    let units = entries.map((entry) => entry.unit);
     const startedMs = monotonicMs();
-    let sent: SentBatch | null = null;
+    const last: { sent: SentBatch | null } = { sent: null };
     let ownFaults = 0;
     const onSent = (batch: SentBatch): void => {
-      sent = batch;
+      last.sent = batch;
     };
     const hooks: CommitHooks = { onSent, stats, backoff };
     for (let attempt = 1; ; attempt += 1) {
       try {
-        const on = await openSession();
+        const on = await connections.open();
+        const { sent } = last;
         const recovered = sent && (await recoverBatch(on, writerId, sent, units));
-        if (recovered) return settle(entries, recovered, stats, mark, batchNumber);
-        sent = null;
-        batchNumber += 1;
+        if (sent && recovered) return settle(entries, recovered, stats, connections, sent.number);
+        last.sent = null;
+        entries = trusted(entries);
+        units = entries.map((entry) => entry.unit);
+        if (units.length === 0) return;
+        const batch = connections.nextBatch();
         const beganMs = monotonicMs();
-        const outcomes = await commitBatch(on, { writerId, batch: batchNumber }, units, hooks);
+        const outcomes = await commitBatch(on, { writerId, batch }, units, hooks);
         const tookMs = monotonicMs() - beganMs;
         stats.busyMs += tookMs;
         stats.histograms.seconds.observe(tookMs / 1000);
         stats.histograms.units.observe(units.length);
         availability.recordCommit(tookMs);
         availability.recordWrite();
-        return settle(entries, outcomes, stats, mark, batchNumber);
+        return settle(entries, outcomes, stats, connections, batch);
       } catch (error) {
         const trouble = troubleOf(error);
         if (trouble === "data") return refuse(entries, error);
         availability.recordTrouble(error, trouble);
-        if (trouble === "conflict") sent = null;
-        else await session?.end();
+        if (trouble === "conflict") last.sent = null;
+        else await connections.end();
         stats.retries += 1;
         if (trouble === "unwritable" && (await database.acceptsWrites())) ownFaults += 1;
         if (ownFaults >= MAX_OWN_FAULTS) return refuse(entries, error);
         log("debug", "Retrying a commit", { attempt, units: units.length, trouble });
         if (await database.waitToRetry(startedMs, attempt)) continue;
-        const fate = sent ? "Whether it was stored is unknown" : "Nothing was stored";
+        const fate = last.sent ? "Whether it was stored is unknown" : "Nothing was stored";
         return reject(entries, storeFailed(`The database was unavailable during a write. ${fate}`, error, url));
       }
     }
@@ -142,7 +145,7 @@ export function createBatchRunner(database: Database, writerId: string): BatchRu
     await run(entries.slice(half));
   };
 
-  return { stats, run, end: async () => session?.end() };
+  return { stats, connections, run };
 }
 
 const newStats = (): CommitStats => ({
@@ -155,6 +158,9 @@ const newStats = (): CommitStats => ({
   duplicateRows: 0,
   retries: 0,
   lostBatches: 0,
+  lostWrites: 0,
+  restoredWrites: 0,
+  incompleteRuns: 0,
   busyMs: 0,
   histograms: commitHistograms(),
 });
@@ -167,10 +173,10 @@ function settle(
   entries: readonly Entry[],
   outcomes: readonly UnitOutcome[],
   stats: CommitStats,
-  mark: MarkWatch,
+  connections: WriterConnections,
   batch: number,
 ): void {
-  mark.acknowledge(batch);
+  connections.acknowledge(batch, entries, outcomes);
   stats.batches += 1;
   stats.units += entries.length;
   for (const [index, entry] of entries.entries()) {

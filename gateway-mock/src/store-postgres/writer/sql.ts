@@ -32,6 +32,7 @@ import {
 import { freeKeys, HOLD_KEYS, holdParams, type KeyRow, READ_KEYS } from "./event-keys.ts";
 import { lockFlowRules, writeFlowRules } from "./flow-rule-rows.ts";
 
+import { insertGraphRuns } from "./graph-runs.ts";
 import { insertJobs } from "./jobs.ts";
 import { factsOf, insertLog, type NewerRow, newerByRun, readNewer } from "./log.ts";
 
@@ -166,6 +167,8 @@ export function writesOf(writes: WriteSet): readonly [readonly Statement[], read
   if (runs.length > 0) first.push(insertRuns(runs));
   const made = runs.filter(({ run }) => run.origin);
   if (made.length > 0) first.push(insertOrigins(made));
+  const ofGraphs = runs.filter(({ run }) => run.graph);
+  if (ofGraphs.length > 0) first.push(insertGraphRuns(ofGraphs));
   if (logs.length > 0) first.push(insertLog(logs, placesOf(logs)));
   if (heads.length > 0) first.push(updateHeads(heads));
   if (removeJobs.length + removeJobsOfRuns.length > 0) first.push(deleteJobs(removeJobs, removeJobsOfRuns));

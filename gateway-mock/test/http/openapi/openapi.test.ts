@@ -38,7 +38,14 @@ test("only what needs no signing key says so", () => {
       .filter(([, { security }]) => security.length === 0)
       .map(([method]) => `${method} ${path}`),
   );
-  expect(open).toEqual(["post /e/{key}", "get /health", "get /ready"]);
+  expect(open).toEqual([
+    "post /e/{key}",
+    "get /health",
+    "get /ready",
+    "get /ui/session",
+    "post /ui/session",
+    "delete /ui/session",
+  ]);
 });
 
 test("an answer that is not as described is found", () => {

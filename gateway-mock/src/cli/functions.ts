@@ -1,0 +1,48 @@
+/** `functions`: which functions there are, what starts them, and which of them are paused. */
+import { CLIENT_OPTIONS } from "./client-options.ts";
+import { type CommandContext, clientOf, readOptions } from "./context.ts";
+import { EXIT, type ExitCode } from "./exit-codes.ts";
+import { printJson } from "./output.ts";
+import { tableText } from "./table.ts";
+
+interface ShownFunction {
+  readonly id: string;
+  readonly appVersion: string;
+  readonly active: boolean;
+  readonly queue: string;
+  readonly triggers: readonly { readonly pattern?: unknown; readonly cron?: unknown }[];
+  /** A gateway of an earlier version says none. */
+  readonly hints?: readonly string[];
+  readonly pause: { readonly sinceAt: string; readonly note: string | null } | null;
+}
+
+export async function listFunctions(context: CommandContext): Promise<ExitCode> {
+  const { json } = readOptions(CLIENT_OPTIONS, context);
+  const { output } = context;
+  const answer = await clientOf(context).get<{ readonly functions: readonly ShownFunction[] }>("/v1/functions");
+  if (json) printJson(output, answer);
+  else if (answer.functions.length === 0) output.note("There are no functions yet: no app has connected.\n");
+  else {
+    output.print(functionsText(answer.functions, output.isTerminal ? output.columns : 0));
+    for (const { id, hints = [] } of answer.functions) for (const hint of hints) output.note(`${id}: ${hint}\n`);
+  }
+  return EXIT.done;
+}
+
+function functionsText(functions: readonly ShownFunction[], columns: number): string {
+  const rows = functions.map((one) => [
+    one.id,
+    stateOf(one),
+    one.appVersion === "" ? "-" : one.appVersion,
+    one.queue,
+    one.triggers.length === 0
+      ? "only invoked"
+      : one.triggers.map(({ pattern, cron }) => String(pattern ?? cron ?? "?")).join(", "),
+  ]);
+  return tableText(["FUNCTION", "STATE", "VERSION", "QUEUE", "STARTED BY"], rows, columns);
+}
+
+function stateOf({ pause, active }: ShownFunction): string {
+  if (pause) return pause.note === null ? "paused" : `paused: ${pause.note}`;
+  return active ? "active" : "gone";
+}

@@ -1,0 +1,103 @@
+/**
+ * Removes what is past its time beside runs and events: keys of events, rows of flow rules, of runs that went with their
+ * partition, and of gateways and workers that are long gone. Retention removes the rest (docs/decisions/0121).
+ */
+import type { Database, Query } from "./connection/database.ts";
+import { EVENT_KEY_LIFETIME } from "./writer/event-keys.ts";
+
+/** Rows that a statement removes at most: others write to these tables. */
+const ROWS_AT_ONCE = 5_000;
+/** Rows whose runs a statement looks up. */
+const ROWS_A_LOOK = 1_000;
+/**
+ * Of each of these tables, at every call: much may come in the 15 seconds between two. All of them together must leave
+ * time for the next call, before which other gateways take the connections of this one for lost.
+ */
+const LIMIT_MS = 3_000;
+
+/** Statements that answer how many rows they removed. Each is repeated while it finds as many as it may remove. */
+const REMOVALS: readonly string[] = [
+  `DELETE FROM holdfast.event_keys WHERE (name, key) IN (SELECT name, key FROM holdfast.event_keys
+WHERE received_at < now() - interval '${EVENT_KEY_LIFETIME}' ORDER BY received_at LIMIT ${ROWS_AT_ONCE} FOR UPDATE SKIP LOCKED)`,
+  `DELETE FROM holdfast.used_tokens WHERE connection_id IN (SELECT connection_id
+FROM holdfast.used_tokens WHERE expires_at < now() ORDER BY connection_id LIMIT ${ROWS_AT_ONCE} FOR UPDATE SKIP LOCKED)`,
+  `DELETE FROM holdfast.gates WHERE (function_id, kind, key) IN (
+SELECT function_id, kind, key FROM holdfast.gates g WHERE expires_at < now() AND (kind <> 'single'
+  OR NOT EXISTS (SELECT FROM holdfast.runs r WHERE r.id = g.run_id AND r.ended_at IS NULL))
+ORDER BY expires_at LIMIT ${ROWS_AT_ONCE} FOR UPDATE SKIP LOCKED)`,
+];
+
+/** Of these there are few. */
+const FEW: readonly string[] = [
+  `DELETE FROM holdfast.writers WHERE id IN (SELECT id FROM holdfast.writers
+WHERE seen_at < now() - interval '7 days' FOR UPDATE SKIP LOCKED)`,
+  `DELETE FROM holdfast.worker_drains d WHERE since < now() - interval '7 days'
+AND NOT EXISTS (SELECT FROM holdfast.connections c WHERE right(d.instance, length(c.instance_id)) = c.instance_id)`,
+  `DELETE FROM holdfast.gateways WHERE id IN (SELECT id FROM holdfast.gateways
+WHERE seen_at < now() - interval '7 days' FOR UPDATE SKIP LOCKED)`,
+  "DELETE FROM holdfast.bulk_jobs WHERE ended_at < now() - interval '90 days'",
+];
+
+const counted = (removal: string): string =>
+  `WITH gone AS (${removal} RETURNING 1) SELECT count(*)::int AS rows FROM gone`;
+
+/** One page of a table in the order of its ids, which is that of time; which of its runs are gone is looked up. */
+const pageOf = (table: "run_origins" | "graph_runs", upto: string): string => `WITH page AS MATERIALIZED (
+  SELECT run_id FROM holdfast.${table} WHERE run_id > $1 AND run_id < ${upto} ORDER BY run_id LIMIT ${ROWS_A_LOOK}
+), gone AS (
+  DELETE FROM holdfast.${table} o USING page WHERE o.run_id = page.run_id
+    AND NOT EXISTS (SELECT FROM holdfast.runs r WHERE r.id = page.run_id)
+) SELECT count(*)::int AS rows, max(run_id) AS last FROM page`;
+
+/** Of the runs below retention has left a few, if any: it has replaced their partitions, or dropped them. */
+const REPLACED = `COALESCE((SELECT min(from_id) FROM holdfast.table_partitions WHERE parent = 'runs' AND kept IS NULL), '')`;
+/** Above all ids. */
+const TOP = "'~'";
+
+/** What it works with, and the time. */
+export interface TidyParts {
+  readonly query: Query;
+  readonly monotonicMs: () => number;
+}
+
+export const tidierOf = ({ query, options }: Database): (() => Promise<void>) =>
+  openTidier({ query, monotonicMs: options.monotonicMs });
+
+/** Each call goes on where the one before has stopped. */
+export function openTidier({ query, monotonicMs }: TidyParts): () => Promise<void> {
+  /** Again while there is more, within the limit. */
+  async function inPieces(piece: () => Promise<boolean>): Promise<void> {
+    const endMs = monotonicMs() + LIMIT_MS;
+    while ((await piece()) && monotonicMs() < endMs);
+  }
+
+  /** The next page; after the last one it begins anew. Says whether there is another one. */
+  function pagesOf(text: string): () => Promise<boolean> {
+    let after = "";
+    return async () => {
+      const [page] = await query<{ rows: number; last: string | null }>(text, [after]);
+      after = page && page.rows >= ROWS_A_LOOK ? (page.last ?? "") : "";
+      return after !== "";
+    };
+  }
+
+  const ofRuns = (["run_origins", "graph_runs"] as const).map((table) => ({
+    replaced: pagesOf(pageOf(table, REPLACED)),
+    // Single runs are removed from partitions that stay, too.
+    all: pagesOf(pageOf(table, TOP)),
+  }));
+
+  return async () => {
+    for (const removal of REMOVALS) {
+      await inPieces(async () => {
+        const [row] = await query<{ rows: number }>(counted(removal));
+        return Number(row?.rows) >= ROWS_AT_ONCE;
+      });
+    }
+    for (const removal of FEW) await query(removal);
+    for (const { replaced, all } of ofRuns) {
+      await inPieces(replaced);
+      await all();
+    }
+  };
+}
