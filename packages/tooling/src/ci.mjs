@@ -12,6 +12,11 @@ export const suites = [
   { command: process.execPath, args: [join(root, "packages/tooling/src/test-slow.mjs")], timeoutMs: 20 * 60_000 },
   { command: process.execPath, args: [join(root, "packages/tooling/src/pack-check.mjs")], timeoutMs: 10 * 60_000 },
   { command: process.execPath, args: [join(root, "packages/tooling/src/matrix/run.mjs")], timeoutMs: 10 * 60_000 },
+  {
+    command: process.execPath,
+    args: [join(root, "packages/tooling/src/docs-site.mjs"), "--try"],
+    timeoutMs: 10 * 60_000,
+  },
 ];
 
 /**

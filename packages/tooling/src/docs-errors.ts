@@ -15,6 +15,7 @@ export function errorsPage(catalogue: Readonly<Record<string, { summary: string;
     "",
     "Every error Holdfast throws, logs or sends carries a stable `code`. The message says what was wrong in your case;",
     "this page says what the code means and how to fix it. A code is never reused with another meaning.",
+    "`holdfast-gateway explain OPTION_MISSING` prints the same.",
   ];
   const sections = Object.entries(catalogue).flatMap(([code, { summary, fix }]) => [
     "",
@@ -30,7 +31,7 @@ export function errorsPage(catalogue: Readonly<Record<string, { summary: string;
 const MAX_LINE = 120;
 
 /** The lines of a paragraph; a code span stays on one line. */
-function wrapped(text: string): string[] {
+export function wrapped(text: string): string[] {
   const lines: string[] = [];
   let line = "";
   for (const word of text.match(/(?:`[^`]*`|[^\s`])+/g) ?? []) {

@@ -9,7 +9,9 @@ import { EXIT_TEXTS } from "../../../gateway-mock/src/cli/exit-codes.ts";
 import { COMMAND_OPTIONS } from "../../../gateway-mock/src/config/command-options.ts";
 import type { OptionRow } from "../../../gateway-mock/src/config/option-kinds.ts";
 import { GATEWAY_OPTIONS } from "../../../gateway-mock/src/config/option-table.ts";
-import { METRICS, type MetricRow } from "../../../gateway-mock/src/metrics/metric-table.ts";
+import type { MetricRow } from "../../../gateway-mock/src/metrics/metric-row.ts";
+import { METRICS } from "../../../gateway-mock/src/metrics/metric-table.ts";
+import { CLIENT_OPTION_DOCS } from "../../sdk/src/app/client-option-docs.ts";
 import { CLIENT_OPTIONS } from "../../sdk/src/app/client-option-table.ts";
 import { CONNECT_GROUPS, CONNECT_OPTIONS } from "../../sdk/src/connection/main/connect-option-table.ts";
 
@@ -20,11 +22,18 @@ interface Row {
 }
 type Table = Readonly<Record<string, Row>>;
 
+const CLIENT_TABLE: Table = Object.fromEntries(
+  Object.entries(CLIENT_OPTIONS).map(([name, row]) => [
+    name,
+    { ...row, doc: CLIENT_OPTION_DOCS[name as keyof typeof CLIENT_OPTION_DOCS] },
+  ]),
+);
+
 const pages: readonly { readonly path: string; readonly tables: Readonly<Record<string, string>> }[] = [
   {
     path: "packages/sdk/README.md",
     tables: {
-      client: optionTable({ "": CLIENT_OPTIONS }),
+      client: optionTable({ "": CLIENT_TABLE }),
       connect: optionTable({ "": CONNECT_OPTIONS, ...CONNECT_GROUPS }),
     },
   },
@@ -35,6 +44,15 @@ const pages: readonly { readonly path: string; readonly tables: Readonly<Record<
       command: gatewayTable(COMMAND_OPTIONS),
       commands: commandsTable(COMMANDS),
       "exit codes": exitCodesTable(),
+    },
+  },
+  {
+    path: "docs/configuration.md",
+    tables: {
+      client: optionTable({ "": CLIENT_TABLE }),
+      connect: optionTable({ "": CONNECT_OPTIONS, ...CONNECT_GROUPS }),
+      gateway: gatewayTable(GATEWAY_OPTIONS),
+      command: gatewayTable(COMMAND_OPTIONS),
     },
   },
   { path: "docs/metrics.md", tables: { metrics: metricsTable(METRICS) } },

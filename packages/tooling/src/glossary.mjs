@@ -22,7 +22,7 @@ const exceptions = [
     word: "agent",
     line: /undici|node:http|user-?agent|HttpAgent|MockAgent|: Agent \{|agent: false|agent\.destroy|new Agent\(/i,
   },
-  { word: "agent", line: /AI agents/ },
+  { word: "agent", line: /AI agents?|ai-agents?/ },
   { word: "nobody", line: /`nobody` on Linux/ },
   { word: "nobody", line: /by: "nobody"|\?\? "nobody"/ },
 ];

@@ -6,6 +6,8 @@ import type { Metafile, Plugin } from "esbuild";
 export interface Notices {
   /** Adds the packages that went into another bundle, which this one carries. */
   collect(metafile: Metafile): void;
+  /** Adds packages by their folders: what another bundler put into the package. */
+  add(folders: readonly string[]): void;
   /** Writes `dist/THIRD-PARTY-NOTICES.txt` when the bundle is done. */
   plugin: Plugin;
 }
@@ -23,6 +25,9 @@ export function notices(packageDir: string): Notices {
   };
   return {
     collect,
+    add: (more) => {
+      for (const folder of more) folders.add(folder);
+    },
     plugin: {
       name: "third-party-notices",
       setup(build) {

@@ -12,7 +12,7 @@ import { checkTypes } from "./pack-types.mjs";
 import { packAll, unpack } from "./packing.mjs";
 import { endWithChildren, run, temporaryFolder } from "./processes.mjs";
 import { setup } from "./setup.mjs";
-import { fail, inRoot } from "./workspace.mjs";
+import { fail, inRoot, pnpmVersion } from "./workspace.mjs";
 
 endWithChildren();
 const { path: temp, remove } = temporaryFolder("holdfast-pack-");
@@ -71,6 +71,26 @@ async function project(all) {
 }
 
 /**
+ * With pnpm a package sees what it depends on, and nothing else; and where one of them has a build script that the user
+ * has not allowed, the installation ends with another code than 0.
+ * @param {readonly Packed[]} all
+ */
+async function projectOfPnpm(all) {
+  const folder = join(temp, "app-of-pnpm");
+  mkdirSync(folder, { recursive: true });
+  const files = Object.fromEntries(all.map(({ name, tarball }) => [name, `file:${tarball}`]));
+  writeFileSync(join(folder, "package.json"), JSON.stringify({ name: "app", private: true, dependencies: files }));
+  // A project by itself, also where the temporary folder is in a workspace.
+  writeFileSync(join(folder, "pnpm-workspace.yaml"), "strictDepBuilds: true\n");
+  const args = ["-y", `pnpm@${pnpmVersion}`, "install", "--prefer-offline"];
+  if (!(await reportRun("the tarballs install with pnpm", "npx", args, { cwd: folder }))) return;
+  const entries = all.flatMap((packed) => packed.entries);
+  const script = `for (const entry of ${JSON.stringify(entries)}) await import(entry);`;
+  const load = ["--input-type=module", "--eval", script];
+  await reportRun("every entry loads where pnpm has installed it", process.execPath, load, { cwd: folder });
+}
+
+/**
  * @param {string} folder
  * @param {readonly Packed[]} all
  */
@@ -110,7 +130,7 @@ for (const entry of ${list}) {
 }
 
 /** What an app may pay for `holdfast/client`, minified, with everything in it. */
-const MAX_CLIENT_BYTES = 48_000;
+const MAX_CLIENT_BYTES = 40_000;
 
 /**
  * The entry for those who only send has none of the connection, its thread and the steps.
@@ -145,12 +165,14 @@ function showSizes(all) {
   const tarballs = all.map(({ name, tarball }) => cell(`${name}, tarball`, "compressed", statSync(tarball).size));
   const scripts = all.flatMap(({ name }) => {
     const dist = join(temp, "unpacked", name, "dist");
-    return ["index.js", "sdk.js", "client.js", "isolate.js", "testing.js", "connect-thread.cjs"].flatMap((file) => {
-      if (!existsSync(join(dist, file))) return [];
-      const text = readFileSync(join(dist, file));
-      const row = `${name}, ${file}`;
-      return [cell(row, "compressed", gzipSync(text).length), cell(row, "plain", text.length)];
-    });
+    return ["index.js", "sdk.js", "client.js", "isolate.js", "operate.js", "testing.js", "connect-thread.cjs"].flatMap(
+      (file) => {
+        if (!existsSync(join(dist, file))) return [];
+        const text = readFileSync(join(dist, file));
+        const row = `${name}, ${file}`;
+        return [cell(row, "compressed", gzipSync(text).length), cell(row, "plain", text.length)];
+      },
+    );
   });
   console.log(`\n${table("size", [...tarballs, ...scripts])}\n`);
 }
@@ -186,6 +208,7 @@ try {
   showSizes(all);
   const app = await project(all);
   if (app !== undefined) await use(app, all);
+  await projectOfPnpm(all);
 } catch (error) {
   counts.failed += 1;
   fail(error);

@@ -68,7 +68,7 @@ const bareTrials = [
   { tsc: tool("typescript/bin/tsc"), module: "commonjs", resolution: "node10" },
 ];
 
-const bare = ["holdfast", "holdfast/client", "holdfast/connect", "holdfast/isolate"]
+const bare = ["holdfast", "holdfast/client", "holdfast/connect", "holdfast/isolate", "holdfast/operate"]
   .map((entry, index) => `import * as m${index} from "${entry}";\nvoid m${index};`)
   .join("\n");
 

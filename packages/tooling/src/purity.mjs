@@ -14,7 +14,9 @@ const pure = [
   /^packages\/core\/src\//,
   /^packages\/sdk\/src\/(connection|isolation)\/machines\//,
   /^packages\/(store|engine)\/src\//,
+  /^packages\/graph\/src\/(definition|templates|interpret|status)\//,
   /^gateway-mock\/src\/dispatch\/admission\//,
+  /^gateway-mock\/src\/faults\/rules\//,
   /\/src\/.*-machine\.ts$/,
 ];
 const ports = ["packages/core/src/clock.ts", "packages/core/src/random.ts", "packages/engine/src/digest.ts"];

@@ -9,8 +9,9 @@ import { build } from "./build.mjs";
 import { endWithChildren, run } from "./processes.mjs";
 import { cacheDir, digest, fail, inRoot, isProgram, pnpmVersion, root, workspaceFolders } from "./workspace.mjs";
 
-/** The package that is needed only for trying other runtimes. */
+/** Packages whose dependencies are large and needed by one command alone: other runtimes, the documentation's site. */
 const RUNTIMES = "@holdfast/runtimes";
+const SITE = "@holdfast/site";
 
 /**
  * Throws with a sentence for the reader when this Node is too old.
@@ -23,13 +24,14 @@ export function checkNode(version = process.versions.node) {
 }
 
 /**
- * @param {{ runtimes?: boolean, build?: boolean }} [options] runtimes: also the other versions of Node, Bun and Deno
- *   (half a gigabyte); build: false where the sources are enough
+ * @param {{ runtimes?: boolean, site?: boolean, build?: boolean }} [options] runtimes: also the other versions of Node, Bun
+ *   and Deno (half a gigabyte); site: what builds the documentation's site; build: false where the sources are enough
  */
-export async function setup({ runtimes = false, build: built = true } = {}) {
+export async function setup({ runtimes = false, site = false, build: built = true } = {}) {
   checkNode();
-  await install(["--filter", `!${RUNTIMES}`], "installed");
+  await install(["--filter", `!${RUNTIMES}`, "--filter", `!${SITE}`], "installed");
   if (runtimes) await install(["--filter", RUNTIMES], "installed-runtimes");
+  if (site) await install(["--filter", SITE], "installed-site");
   if (built) await build();
 }
 

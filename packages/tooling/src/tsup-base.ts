@@ -13,7 +13,7 @@ export const published = {
   clean: true,
   // Modules inside that can also be AMD would make webpack take the whole CommonJS file for one of AMD, with their exports.
   define: { define: "undefined" },
-  noExternal: [/^@holdfast\/(core|protocol|store|engine|postgres-server)$/],
+  noExternal: [/^@holdfast\/(core|protocol|store|engine|postgres-server|graph\/definition)$/],
   dts: {
     // `Symbol.asyncDispose` also where neither the target nor @types/node brings it.
     banner: '/// <reference lib="esnext.disposable" />',
@@ -27,6 +27,7 @@ export const published = {
         "@holdfast/store": ["packages/store/src/index.ts"],
         "@holdfast/engine": ["packages/engine/src/index.ts"],
         "@holdfast/postgres-server": ["packages/postgres-server/src/index.ts"],
+        "@holdfast/graph/definition": ["packages/graph/src/definition.ts"],
       },
     },
   },

@@ -8,12 +8,13 @@ const fast = inRoot("packages/tooling/node_modules/typescript-7-0/bin/tsc");
 const building = tool("typescript/bin/tsc");
 
 /**
- * @param {{ incremental?: boolean, compiler?: "fast" | "building" }} [options] incremental: keep what was found, so that
+ * @param {{ incremental?: boolean, compiler?: "fast" | "building", project?: string }} [options] incremental: keep what was found, so that
  *   the next time only what changed is looked at
+ *   project: the file or folder of its configuration
  * @returns {string[]} arguments of Node
  */
-export function typeCheck({ incremental = false, compiler = "fast" } = {}) {
+export function typeCheck({ incremental = false, compiler = "fast", project = "tsconfig.all.json" } = {}) {
   const kept = ["--incremental", "--tsBuildInfoFile", join(cacheDir, "types.tsbuildinfo")];
-  const args = [compiler === "fast" ? fast : building, "-p", inRoot("tsconfig.all.json")];
+  const args = [compiler === "fast" ? fast : building, "-p", inRoot(project)];
   return incremental ? [...args, ...kept] : args;
 }

@@ -20,6 +20,11 @@ const own = (/** @type {string} */ name) => join(root, "packages/tooling/src", n
 /** @type {Gate[]} */
 export const gates = [
   gate("types", "everything type-checks", ...typeCheck()),
+  gate(
+    "types-page",
+    "the dashboard type-checks, as code of browsers",
+    ...typeCheck({ project: "gateway-mock/dashboard" }),
+  ),
   gate("format", "formatted and linted", tool("@biomejs/biome/bin/biome"), "check", "--error-on-warnings", "."),
   gate("size", "files and functions are small", tool("oxlint/bin/oxlint"), "--deny-warnings", "--format=unix"),
   gate(
@@ -32,7 +37,11 @@ export const gates = [
   gate("unused", "no dead code, no unused dependency", tool("knip/bin/knip.js"), "--no-progress"),
   gate("generated", "the protobuf code is current", join(root, "packages/protocol/scripts/generate.mjs"), "--check"),
   gate("errors", "docs/errors.md is current", "--import", "tsx", own("docs-errors.ts"), "--check"),
+  gate("nodes", "docs/node-types.md is current", "--import", "tsx", own("docs-node-types.ts"), "--check"),
+  gate("sdk", "docs/sdk-options.md is current", "--import", "tsx", own("docs-sdk.ts"), "--check"),
+  gate("http", "docs/http-reference.md is current", "--import", "tsx", own("docs-http.ts"), "--check"),
   gate("options", "the README's tables of options are current", "--import", "tsx", own("docs-options.ts"), "--check"),
+  gate("examples", "blocks of the docs compile, and every option has an example that does", own("examples.mjs")),
   gate("api", "etc/*.api.md say what users see", own("api-report.mjs"), "--check"),
   gate("invariants", "each invariant has a label of its own, and a test with it in its title", own("invariants.mjs")),
   gate(

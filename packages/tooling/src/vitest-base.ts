@@ -17,9 +17,12 @@ const sources: Record<string, string> = {
   "@holdfast/postgres-server": "packages/postgres-server/src/index.ts",
   "@holdfast/testing": "packages/testing/src/index.ts",
   "@holdfast/testing/functions": "packages/testing/src/functions.ts",
+  "@holdfast/graph": "packages/graph/src/index.ts",
+  "@holdfast/graph/definition": "packages/graph/src/definition.ts",
   "@holdfast/gateway": "gateway-mock/src/index.ts",
   "holdfast/isolate": "packages/sdk/src/isolate.ts",
   "holdfast/connect": "packages/sdk/src/connect.ts",
+  "holdfast/operate": "packages/sdk/src/operate.ts",
   "holdfast/testing": "packages/sdk/src/testing.ts",
   holdfast: "packages/sdk/src/index.ts",
 };
@@ -29,6 +32,8 @@ const exactly = (name: string): RegExp => new RegExp(`^${name.replaceAll("/", "\
 const resolve = {
   alias: Object.entries(sources).map(([name, path]) => ({ find: exactly(name), replacement: inRoot(path) })),
 };
+
+const CONDITION_TIMEOUT_MS = 100_000;
 
 /** The part of a Vitest configuration that every suite shares; timeouts allow for a machine that is busy elsewhere. */
 export const limits = {
@@ -41,6 +46,9 @@ export const limits = {
   allowOnly: false,
   passWithNoTests: false,
   dangerouslyIgnoreUnhandledErrors: false,
+  // What waits for a condition waits nearly as long as its test may take: it ends sooner where the condition holds.
+  expect: { poll: { timeout: CONDITION_TIMEOUT_MS } },
+  env: { HOLDFAST_TEST_TIMEOUT_MS: String(CONDITION_TIMEOUT_MS) },
 } as const satisfies ViteUserConfig["test"];
 
 type TestOptions = NonNullable<ViteUserConfig["test"]>;

@@ -13,7 +13,7 @@ export const pnpmVersion = "12.21.0";
 export const cacheDir = join(root, "node_modules", ".cache", "holdfast");
 
 /** Packages that are built and published, in an order in which each finds what it bundles. */
-export const publishedPackages = ["packages/sdk", "packages/testing", "gateway-mock"];
+export const publishedPackages = ["packages/sdk", "packages/graph", "packages/testing", "gateway-mock"];
 
 /** Suites of unit tests: one Vitest configuration each. */
 export const unitSuites = [
@@ -24,8 +24,10 @@ export const unitSuites = [
   "packages/protocol",
   "packages/postgres-server",
   "packages/testing",
+  "packages/graph",
   "packages/sdk",
   "gateway-mock",
+  "gateway-mock/dashboard",
   "e2e/sim",
 ];
 
@@ -35,7 +37,9 @@ export const inRoot = (path) => resolve(root, path);
 /** Every workspace package's folder, by its package.json. */
 export function workspaceFolders() {
   const packages = readdirSync(inRoot("packages")).map((name) => `packages/${name}`);
-  return [".", ...packages, "gateway-mock", "e2e"].filter((folder) => existsSync(inRoot(join(folder, "package.json"))));
+  return [".", ...packages, "gateway-mock", "gateway-mock/dashboard", "e2e"].filter((folder) =>
+    existsSync(inRoot(join(folder, "package.json"))),
+  );
 }
 
 /**

@@ -28,5 +28,5 @@ test("`npm run dev` watches types and pure tests until it is interrupted, and le
   }
   expect(child.exitCode, output).toBe(130);
   // What ends it all when `npm run dev` is killed ends by itself, a little later.
-  await vi.waitFor(() => expect(marked(marker)).toEqual([]), { timeout: 30_000 });
+  await vi.waitFor(() => expect(marked(marker)).toEqual([]), { timeout: 90_000 });
 });

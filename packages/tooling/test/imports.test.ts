@@ -9,17 +9,45 @@ const config = join(root, ".dependency-cruiser.cjs");
 const rules: { name: string }[] = createRequire(import.meta.url)(config).forbidden;
 
 /** Dependencies that the real packages have; in the fixture they are empty packages of the same names. */
-const npmNames = ["ws", "ms", "hono", "postgres", "protobufjs", "pino"];
+const npmNames = ["ws", "ms", "hono", "postgres", "protobufjs", "pino", "@opentelemetry/api"];
 /** The rooms of each wing, the lowest first. */
 const WINGS = {
   engine: ["packages/engine/src", ["json", "expressions", "flow", "run", "decide"]],
   store: ["packages/store/src", ["port", "rules", "memory"]],
   sdk: [
     "packages/sdk/src",
-    ["diagnostics", "events", "steps", "runs", "functions", "execution", "isolation", "function-test", "app"],
+    [
+      "diagnostics",
+      "telemetry",
+      "events",
+      "steps",
+      "runs",
+      "operate",
+      "functions",
+      "execution",
+      "isolation",
+      "function-test",
+      "app",
+    ],
   ],
   isolation: ["packages/sdk/src/isolation", ["shared", "machines", "main", "thread"]],
-  dispatch: ["gateway-mock/src/dispatch", ["registry", "workers", "admission", "events", "queue", "repair"]],
+  graph: [
+    "packages/graph/src",
+    [
+      "json",
+      "templates",
+      "definition",
+      "interpret",
+      "nodes",
+      "status",
+      "run",
+      "sandbox",
+      "client",
+      "render",
+      "react-flow",
+    ],
+  ],
+  dispatch: ["gateway-mock/src/dispatch", ["registry", "workers", "admission", "graphs", "events", "queue", "repair"]],
   "store-postgres": ["gateway-mock/src/store-postgres", ["connection", "changes", "writer", "queue", "repair"]],
 } as const;
 const fileOf = (label: keyof typeof WINGS, room: string): string => `${WINGS[label][0]}/${room}/a.ts`;
@@ -32,12 +60,15 @@ const workspaceNames: Record<string, string> = {
   "@holdfast/engine": "packages/engine",
   "@holdfast/postgres-server": "packages/postgres-server",
   "@holdfast/testing": "packages/testing",
+  "@holdfast/graph": "packages/graph",
   "@holdfast/gateway": "gateway-mock",
   holdfast: "packages/sdk",
 };
 
 /** A small tree that keeps every rule. */
 const clean: Record<string, string> = {
+  "gateway-mock/src/faults/faults.ts": "export {};",
+  "gateway-mock/src/faults/rules/a.ts": "export {};",
   "packages/core/src/index.ts": 'export { now } from "./clock.ts";\nexport { a } from "./a.ts";',
   "packages/core/src/a.ts": 'import ms from "ms";\nexport const a = ms;',
   "packages/core/src/b.ts": 'import { a } from "./a.ts";\nexport const b = a;',
@@ -61,6 +92,11 @@ const clean: Record<string, string> = {
     'import { WebSocket } from "ws";\nimport { link } from "../machines/link-machine.ts";\nexport const run = [WebSocket, link];',
   "packages/sdk/src/connection/main/main.ts":
     'import type { Worker } from "node:worker_threads";\nimport { link } from "../machines/link-machine.ts";\nexport const main: Worker = link;',
+  "packages/sdk/src/telemetry/tracing.ts": "export const tracing = 1;",
+  "packages/sdk/src/opentelemetry.ts":
+    'import { trace } from "@opentelemetry/api";\nimport { tracing } from "./telemetry/tracing.ts";\nexport const otel = [trace, tracing];',
+  "gateway-mock/src/telemetry/span-export.ts":
+    'import { trace } from "@opentelemetry/api";\nimport type { dispatcher } from "../dispatch/index.ts";\nexport const spans = (made: typeof dispatcher) => [trace, made];',
   "packages/sdk/src/isolate-thread.ts": 'import { a } from "./isolation/thread/a.ts";\nexport const thread = a;',
   "packages/sdk/src/connect-thread.ts": 'import { run } from "./connection/thread/run.ts";\nexport const thread = run;',
   "packages/store/src/index.ts": 'export type { Store } from "./port/store.ts";',
@@ -69,7 +105,10 @@ const clean: Record<string, string> = {
   "packages/engine/src/index.ts": 'export { decide } from "./engine.ts";',
   "packages/engine/src/engine.ts":
     'import type { Store } from "@holdfast/store";\nexport const decide = (store: Store) => store;',
+  "packages/graph/src/index.ts": 'export { a } from "./definition.ts";',
+  "packages/graph/src/definition.ts": 'export { a } from "./definition/a.ts";',
   "gateway-mock/src/index.ts": 'import { dispatcher } from "./dispatch/index.ts";\nexport const gateway = dispatcher;',
+  "gateway-mock/dashboard/src/main.ts": "export const page = 1;",
   "gateway-mock/src/dispatch/index.ts": 'export { dispatcher } from "./dispatcher.ts";',
   "gateway-mock/src/dispatch/dispatcher.ts":
     'import { decide } from "@holdfast/engine";\nimport { step } from "./run-machine.ts";\nexport const dispatcher = [step, decide];',
@@ -123,8 +162,13 @@ const planted: Record<string, [file: string, line: string]> = {
   "sdk-main-imports": ["packages/sdk/src/connection/main/main.ts", 'import "../thread/run.ts";'],
   "sdk-looks-node-up": ["packages/sdk/src/functions/fn.ts", 'import "node:os";'],
   "sdk-thread-entry": ["packages/sdk/src/connect-thread.ts", 'import "./functions/fn.ts";'],
+  "sdk-in-memory-imports": ["packages/sdk/src/connection/in-memory/a.ts", 'import "../thread/run.ts";'],
   "sdk-connection-pool-thread-imports": ["packages/sdk/src/connection/pool-thread/a.ts", 'import "../thread/run.ts";'],
   "sdk-pool-thread-entry": ["packages/sdk/src/isolate-thread.ts", 'import "./functions/fn.ts";'],
+  "sdk-opentelemetry-npm": ["packages/sdk/src/opentelemetry.ts", 'import "ws";'],
+  "sdk-opentelemetry-imports": ["packages/sdk/src/opentelemetry.ts", 'import "./functions/fn.ts";'],
+  "gateway-opentelemetry": ["gateway-mock/src/dispatch/dispatcher.ts", 'import "@opentelemetry/api";'],
+  "gateway-telemetry-imports": ["gateway-mock/src/telemetry/span-export.ts", 'import "../http/server.ts";'],
   "sdk-npm": ["packages/sdk/src/connection/main/main.ts", 'import "ws";'],
   "sdk-thread-npm": ["packages/sdk/src/connection/thread/run.ts", 'import "hono";'],
   "sdk-stands-alone": ["packages/sdk/src/index.ts", 'import "@holdfast/testing";'],
@@ -134,19 +178,28 @@ const planted: Record<string, [file: string, line: string]> = {
   "gateway-imports": ["gateway-mock/src/index.ts", 'import "holdfast";'],
   "gateway-postgres-server": ["gateway-mock/src/dispatch/dispatcher.ts", 'import "@holdfast/postgres-server";'],
   "sql-only-in-store": ["gateway-mock/src/http/server.ts", 'import "postgres";'],
+  "dashboard-stands-alone": ["gateway-mock/dashboard/src/main.ts", 'import "@holdfast/core";'],
+  "dashboard-npm": ["gateway-mock/dashboard/src/main.ts", 'import "ws";'],
+  "dashboard-apart": ["gateway-mock/src/http/server.ts", 'import "../../dashboard/src/main.ts";'],
   "store-imports-core": ["packages/store/src/store.ts", 'import "@holdfast/protocol";'],
   "store-npm": ["packages/store/src/store.ts", 'import "ws";'],
   "engine-imports": ["packages/engine/src/engine.ts", 'import "@holdfast/postgres-server";'],
   "engine-npm": ["packages/engine/src/engine.ts", 'import "ws";'],
+  "graph-imports": ["packages/graph/src/index.ts", 'import "@holdfast/protocol";'],
+  "graph-definition-without-sdk": ["packages/graph/src/definition.ts", 'import "holdfast";'],
+  "graph-npm": ["packages/graph/src/index.ts", 'import "ws";'],
   "stores-stand-alone": ["gateway-mock/src/store-sqlite/index.ts", 'import "../store-postgres/store.ts";'],
   "one-opens-a-store": ["gateway-mock/src/http/server.ts", 'import "../store-postgres/index.ts";'],
   "dispatch-behind-ports": ["gateway-mock/src/dispatch/dispatcher.ts", 'import "../http/server.ts";'],
+  "gateway-fault-rules": ["gateway-mock/src/faults/rules/a.ts", 'import "../../http/server.ts";'],
+  "faults-at-the-edges": ["gateway-mock/src/dispatch/dispatcher.ts", 'import "../faults/faults.ts";'],
   "dispatch-by-its-door": ["gateway-mock/src/http/server.ts", 'import "../dispatch/dispatcher.ts";'],
   "stores-by-their-door": ["gateway-mock/src/open-store.ts", 'import "./store-postgres/store.ts";'],
   ...plantedAbove("engine", "../engine.ts"),
   ...plantedAbove("store", "../store.ts"),
   ...plantedAbove("sdk", "../index.ts"),
   ...plantedAbove("isolation", "../main/a.ts"),
+  ...plantedAbove("graph", "../index.ts"),
   ...plantedAbove("dispatch", "../dispatcher.ts"),
   ...plantedAbove("store-postgres", "../store.ts"),
   "simulation-imports": ["e2e/sim/src/world.ts", 'import "../../run.test.ts";'],

@@ -37,7 +37,7 @@ setInterval(() => {}, 1000);`,
 }
 
 async function until(what: string, condition: () => boolean): Promise<void> {
-  const end = Date.now() + 40_000;
+  const end = Date.now() + 100_000;
   while (!condition()) {
     if (Date.now() > end) throw new Error(`Waited in vain until ${what}.`);
     await sleep(50);
