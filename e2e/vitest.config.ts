@@ -8,7 +8,7 @@ export default defineConfig({
     testTimeout: 120_000,
     maxWorkers: 2,
     projects: realProjects({
-      real: ["test/**/*.e2e.test.ts", "bench/test/*.test.ts"],
+      real: ["test/**/*.e2e.test.ts", "examples/**/*.test.ts", "bench/test/*.test.ts"],
       slow: [
         "test/{health,interop,isolated-blocked,local-postgres,shutdown,suspended,terminal}.e2e.test.ts",
         "bench/test/{bench,queue-harness}.e2e.test.ts",

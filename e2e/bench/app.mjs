@@ -54,6 +54,10 @@ let blocked;
 
 const loopDelay = monitorEventLoopDelay({ resolution: 5 });
 
+/** Every millisecond, which is part of what it shows. */
+const LAG_MS = 1;
+const loopLag = monitorEventLoopDelay({ resolution: LAG_MS });
+
 /** A loop that looks at the clock all the time: what stops it shows as a gap. */
 function keepBusy(/** @type {number} */ ms) {
   const beganAt = performance.timeOrigin + performance.now();
@@ -106,12 +110,20 @@ if (process.env.BENCH_ISOLATED) {
 }
 
 if (process.env.BENCH_BODIES) {
-  const { nothing } = await import("./bodies.mjs");
+  const { nothing, compute } = await import("./bodies.mjs");
   functions.push(
+    define("computing-isolated", async (step) => {
+      for (const name of names.slice(0, 4)) await step.run(name, compute, 40);
+    }),
     define("sequential-isolated", async (step) => {
       for (const name of names) await step.run(name, nothing);
     }),
   );
+}
+
+if (process.env.BENCH_GRAPHS) {
+  const { graphFunctions } = await import("./graph-functions.mjs");
+  /** @type {any[]} */ (functions).push(...graphFunctions(client, finish));
 }
 
 const connection = await client.connect({ functions });
@@ -148,6 +160,14 @@ serveTest({
     const longestMs = loopDelay.max / 1e6;
     loopDelay.reset();
     return longestMs;
+  },
+  watchLag: () => void loopLag.enable(),
+  // How late timers of this process were since then, milliseconds.
+  lag: () => {
+    loopLag.disable();
+    const [p99Ms, longestMs] = [loopLag.percentile(99), loopLag.max].map((ns) => Math.max(0, ns / 1e6 - LAG_MS));
+    loopLag.reset();
+    return { p99Ms, longestMs };
   },
   // CPU time of all threads of this process so far, microseconds.
   cpu: () => {

@@ -45,6 +45,8 @@ export class World {
   #outside;
   #postmaster = 0;
   #registered = false;
+  /** @type {World | undefined} */
+  #beside;
   /** @type {Map<string, Child>} */
   #workers = new Map();
   /** @type {Map<Child, number>} handlers that have finished, as the workers say */
@@ -302,6 +304,27 @@ export class World {
     if (!response.ok) throw new Error(`skip-time answered ${response.status}.`);
   }
 
+  /**
+   * One statement in the database of the gateways, always on the same connection.
+   * @param {string} text
+   * @param {readonly number[]} [values]
+   */
+  sql(text, values = []) {
+    return this.#sql.unsafe(text, [...values]);
+  }
+
+  /**
+   * Another world like this one, of a Postgres of its own, which closes with this one: what is compared is measured in both in turn.
+   * @param {(other: World) => Promise<unknown>} prepare both of them, when it is opened
+   */
+  async beside(prepare) {
+    if (this.#beside === undefined) {
+      this.#beside = await World.open({ build: this.#build, options: this.#options });
+      await prepare(this.#beside);
+    }
+    return this.#beside;
+  }
+
   /** Jobs that are due at a later time. */
   async laterJobs() {
     return Number((await this.api.metrics()).queue?.later);
@@ -320,6 +343,7 @@ export class World {
   }
 
   async close() {
+    await this.#beside?.close();
     await Promise.all([this.#sql.end({ timeout: 5 }), this.#outside.end({ timeout: 5 })]);
     await this.stopWorkers();
     await Promise.all(this.gateways.map(({ child }) => child.stop()));

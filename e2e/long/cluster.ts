@@ -27,6 +27,8 @@ export interface ClusterOptions {
   readonly args?: readonly string[];
   /** A Postgres server of its own, with these settings. Default: a database on the suite's server. */
   readonly ownPostgres?: Readonly<Record<string, string>>;
+  /** The address of a server that the test has started. */
+  readonly serverUrl?: string;
   /** The address that gateways are given for the database, such as a proxy's. */
   readonly through?: (databaseUrl: string) => Promise<{ url: string; stop(): Promise<unknown> }>;
   /** False: runs may be left unfinished. Default true. */
@@ -98,7 +100,7 @@ export async function inCluster(options: ClusterOptions, body: (cluster: Cluster
       ? await startTestPostgres({ own: true, durable: true, settings: options.ownPostgres })
       : undefined;
     if (server !== undefined) later(() => server.stop());
-    const database = await createDatabase(server?.url ?? inject("postgresUrl"));
+    const database = await createDatabase(server?.url ?? options.serverUrl ?? inject("postgresUrl"));
     if (server === undefined) later(() => database.drop());
     const way = await options.through?.(database.url);
     if (way !== undefined) later(() => way.stop());

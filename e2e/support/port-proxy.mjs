@@ -33,6 +33,7 @@ export async function startPortProxy(target, { notifications = true } = {}) {
   /** @type {Set<import("node:net").Socket>} */
   const open = new Set();
   let delayMs = 0;
+  let upstreamPort = target;
 
   /**
    * Passes bytes on, each piece `delayMs` after it came, in order.
@@ -54,7 +55,7 @@ export async function startPortProxy(target, { notifications = true } = {}) {
   };
 
   const accept = (/** @type {import("node:net").Socket} */ client) => {
-    const upstream = connect({ host: "127.0.0.1", port: target });
+    const upstream = connect({ host: "127.0.0.1", port: upstreamPort });
     for (const socket of [client, upstream]) open.add(socket.setNoDelay(true));
     pass(client, upstream);
     pass(upstream, client, notifications ? undefined : withoutNotifications());
@@ -75,6 +76,10 @@ export async function startPortProxy(target, { notifications = true } = {}) {
     /** From now on every piece of an answer comes this much later. */
     slow: (/** @type {number} */ ms) => {
       delayMs = ms / 2;
+    },
+    /** New connections lead there. */
+    retarget: (/** @type {number} */ port) => {
+      upstreamPort = port;
     },
     /** Ends every connection and refuses new ones. */
     stop,

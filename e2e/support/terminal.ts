@@ -13,7 +13,7 @@ export type Variables = Readonly<Record<string, string>>;
 /** The environment without settings of those who run the tests. */
 function environment(env: Variables): NodeJS.ProcessEnv {
   const own = Object.entries(process.env).filter(
-    ([name]) => !/^(HOLDFAST_(?!TOOLING)|INNGEST_|VITEST|NODE_OPTIONS$|NO_COLOR$|npm_|DATABASE_URL$)/.test(name),
+    ([name]) => !/^(HOLDFAST_(?!TOOLING)|INNGEST_|VITEST|CI$|NODE_OPTIONS$|NO_COLOR$|npm_|DATABASE_URL$)/.test(name),
   );
   return { ...Object.fromEntries(own), ...env };
 }
@@ -83,7 +83,7 @@ export function openTerminal(
       const isShown = (): boolean => (typeof part === "string" ? text.includes(part) : part.test(text));
       await waitFor(() => (isShown() || isOver ? true : undefined), {
         what: `the terminal to show ${part}`,
-        timeoutMs: 60_000,
+        timeoutMs: 100_000,
       });
       if (!isShown()) throw new Error(`The command ended without showing ${part}:\n${text}`);
     },

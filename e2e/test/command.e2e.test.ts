@@ -158,9 +158,9 @@ describe("Commands against a gateway", () => {
     const { code, stderr } = await run("send demo/helo", env);
     expect([code, stderr]).toEqual([
       0,
-      'It started nothing: no function listens to "demo/helo". Did you mean "demo/hello"?\n',
+      'It started nothing: no function is triggered by "demo/helo"; runs that wait for it have it. Did you mean "demo/hello"?\n',
     ]);
-    expect((await run("send invoice/paid", env)).stderr).toContain("They listen to: demo/hello");
+    expect((await run("send invoice/paid", env)).stderr).toContain("Triggers are: demo/hello");
   });
 
   test("a run is cancelled once, and one that has completed is not", async () => {
@@ -245,11 +245,18 @@ describe("start", () => {
     expect(stdout).toMatch(/^signingKey +\*+ +HOLDFAST_SIGNING_KEY$/m);
     expect(stdout).toMatch(/^host +127\.0\.0\.1 +default$/m);
     expect(stdout).toMatch(/^connectPort +1235 +default$/m);
+    expect(stdout).toMatch(/^retentionCompletedMs +30d +default$/m);
     expect(stdout).toMatch(/^allowPrivateFetch +false +default$/m);
     expect(stdout).toMatch(/^logFormat +json +default$/m);
     for (const secret of ["s3cr3t", SIGNING_KEY, "the-event-key"]) expect(stdout).not.toContain(secret);
     const incomplete = await run("start --print-config --json", {});
     expect([incomplete.code, JSON.parse(incomplete.stdout)]).toEqual([2, expect.any(Array)]);
+    expect(JSON.parse(incomplete.stdout)).toContainEqual({ option: "leaseMs", value: 20_000, source: "default" });
+    const mistyped = await run("dev --print-config", { HOLDFAST_GATEWAY_PROT: "1" });
+    expect([mistyped.code, mistyped.stderr]).toEqual([
+      0,
+      expect.stringContaining("Did you mean HOLDFAST_GATEWAY_PORT?"),
+    ]);
   });
 });
 
@@ -301,8 +308,14 @@ describe("doctor", () => {
     };
     const good = await examined(`--url ${url}`, KEYS);
     expect([good.code, statusOf(good, "connect"), statusOf(good, "round trip")]).toEqual([0, "ok", "ok"]);
-    const { stdout } = await run("runs --json", { ...KEYS, HOLDFAST_GATEWAY_URL: url });
-    expect(JSON.parse(stdout)).toMatchObject({ runs: [{ functionId: "holdfast-doctor-probe", status: "COMPLETED" }] });
+    // Nothing of it is left for those who look at their own.
+    for (const [list, none] of [
+      ["runs", { runs: [] }],
+      ["functions", { functions: [] }],
+    ] as const) {
+      const { stdout } = await run(`${list} --json`, { ...KEYS, HOLDFAST_GATEWAY_URL: url });
+      expect(JSON.parse(stdout)).toMatchObject(none);
+    }
     const keyless = await examined(`--url ${url}`, {});
     expect([keyless.code, statusOf(keyless, "connect")]).toEqual([1, "fail"]);
     // Found by its port.

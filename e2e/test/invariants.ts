@@ -43,7 +43,7 @@ const violations: Record<string, string> = {
     GROUP BY run_id, key, iteration HAVING count(*) > 1`,
 };
 
-const PATIENCE_MS = 60_000;
+const PATIENCE_MS = 100_000;
 
 /** Runs that nothing waited for, such as one that another run started with its end, may still be at it. */
 async function runsEnd(sql: postgres.Sql): Promise<void> {

@@ -1,5 +1,5 @@
 import { type Gateway, startGateway } from "@holdfast/gateway";
-import { createDatabase, type TestDatabase } from "@holdfast/testing";
+import { createDatabase, type TestDatabase, waitFor } from "@holdfast/testing";
 import {
   type Connection,
   Holdfast,
@@ -69,6 +69,38 @@ const caught = (promise: Promise<unknown>): Promise<unknown> =>
     (value) => ({ value }),
     (error: unknown) => error,
   );
+
+test("a run says which of its steps has been running for a while, until that ends", async () => {
+  const db = await database();
+  const gateway = await startGateway({ port: 0, databaseUrl: db.url });
+  cleanUps.push(() => gateway.close());
+  const app = new Holdfast({ id: "shop", baseUrl: gateway.url, isDev: true });
+  const ends = new Map<string, (result: string) => void>();
+  const body = (name: string) => (): Promise<string> => new Promise((resolve) => ends.set(name, resolve));
+  const slow = app.createFunction({ id: "slow", triggers: [] }, async ({ step }) => [
+    await step.run("load", () => "loaded"),
+    await step.run("pay", body("pay")),
+    await step.run("pack", body("pack")),
+  ]);
+  const connection = await app.connect({ functions: [slow], handleShutdownSignals: [] });
+  cleanUps.push(() => connection.close());
+  const run = await app.invoke(slow);
+  const reason = (name: string): Promise<string> =>
+    waitFor(
+      async () => {
+        const waiting = (await app.runs.get(run.id))?.waiting;
+        return waiting?.step === name ? waiting.message : undefined;
+      },
+      { what: `the run to be in the step ${name}` },
+    );
+  const during = (name: string): RegExp =>
+    new RegExp(`^It is at work on worker ".+" for .+, in the step \`${name}\` for`);
+  expect(await reason("pay")).toMatch(during("pay"));
+  ends.get("pay")?.("paid");
+  expect(await reason("pack")).toMatch(during("pack"));
+  ends.get("pack")?.("packed");
+  expect(await run.result()).toEqual(["loaded", "paid", "packed"]);
+});
 
 test("a run that is started by name gives its result, typed by the function", async () => {
   const { app, fns } = await inApp();

@@ -84,7 +84,7 @@ test("a preload that fails in threads is reported when the app connects, with a 
     {
       encoding: "utf8",
       env: { ...process.env, HOLDFAST_DEV: "http://127.0.0.1:1", HOLDFAST_TEST_JOURNAL: "/dev/null" },
-      timeout: 60_000,
+      timeout: 100_000,
     },
   );
   expect(stderr).toContain("ISOLATE_THREAD_LOST");

@@ -43,9 +43,7 @@ test("the command with the memory store starts no process, writes no file, and f
   const { ids } = await app.send({ name: "shop/greet", data: { name: "Ann" } });
   const get = async (path: string): Promise<unknown> => (await fetch(new URL(path, first.url))).json();
   const { runIds } = (await get(`/v1/events/${ids[0]}`)) as { runIds: string[] };
-  await expect
-    .poll(() => get(`/v1/runs/${runIds[0]}`), { timeout: 60_000 })
-    .toMatchObject({ status: "COMPLETED", output: "Hello, Ann" });
+  await expect.poll(() => get(`/v1/runs/${runIds[0]}`)).toMatchObject({ status: "COMPLETED", output: "Hello, Ann" });
   expect(await childrenOf(first.child.pid)).toBe(0);
   expect(await readdir(folder)).toEqual([]);
   await connection.close();

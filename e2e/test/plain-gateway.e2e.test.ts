@@ -17,7 +17,8 @@ test("a step that blocks for 3 s and three events sent meanwhile all complete", 
     const blocking = await trigger("blocking", { blockMs: 3_000 });
     await noted(blocking, "block");
     const others = await Promise.all([trigger("four"), trigger("four"), trigger("four")]);
-    await app.line((text) => text.startsWith("holdfast: The main thread has been blocked"), 20_000);
+    // On a machine without a processor to spare the line says that instead of blaming the code.
+    await app.line((text) => /main thread (has been blocked|was given no processor)/.test(text), 100_000);
     for (const runId of [blocking, ...others]) expect((await ended(runId)).status).toBe("COMPLETED");
     for (const runId of others) expect(journal.counts(runId)).toEqual({ a: 1, b: 1, c: 1, d: 1 });
     expect(tap.of("WORKER_PAUSE")).toEqual([]);

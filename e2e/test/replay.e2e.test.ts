@@ -5,10 +5,13 @@ import { fileURLToPath } from "node:url";
 import { spawnNode } from "@holdfast/testing";
 import { expect, onTestFinished, test } from "vitest";
 import { gatewayBin } from "../support/gateway.mjs";
+import { nodeOf } from "../support/node-versions.mjs";
 import { type Outcome, shell, type Variables } from "../support/terminal.ts";
 
 /** Runs that were made by one build of an app, replayed on others, by the commands that a user types. */
 
+const FOLDER = fileURLToPath(new URL("..", import.meta.url));
+const TYPED_APP = fileURLToPath(new URL("../fixtures/replay-typed-app.ts", import.meta.url));
 const APP = fileURLToPath(new URL("../fixtures/replay-app.mjs", import.meta.url));
 const program = `${process.execPath} ${gatewayBin}`;
 const run = (args: string, env: Variables = {}): Promise<Outcome> => shell(`${program} ${args}`, { env });
@@ -85,7 +88,33 @@ test("a build is told from the one that made the runs, before it is deployed, an
     stderr: expect.stringContaining("1 of 1 runs would differ"),
   });
   expect(await run(`check ${at} --app ./missing.js`)).toMatchObject({ code: 2 });
+  await typedAppsAreReplayed(file);
 });
+
+/** An app in TypeScript, as it stands: with a loader, and on a Node that strips types. */
+async function typedAppsAreReplayed(file: string): Promise<void> {
+  const nodes = { here: process.execPath, stripping: await nodeOf(22) };
+  const replay = (node: string, env: Variables): Promise<Outcome> =>
+    shell(`${node} ${gatewayBin} replay ${file} --app ${TYPED_APP}`, { env, cwd: FOLDER });
+  for (const [node, env] of [
+    [nodes.here, { NODE_OPTIONS: "--import tsx" }],
+    [nodes.stripping, {}],
+  ] as const) {
+    const same = await replay(node, env);
+    expect(same, same.stderr).toMatchObject({ code: 0, stdout: expect.stringContaining("demo-order") });
+    expect(same.stdout).not.toContain("a body of reserve");
+    expect(await replay(node, { ...env, ...built("renamed") })).toMatchObject({
+      code: 7,
+      stdout: expect.stringMatching(/differs: .*"run:charge".*"run:charge the card"/),
+    });
+  }
+  if ("typescript" in process.features && process.features.typescript) return;
+  // Node 20 reads no TypeScript: that is said, with what to do.
+  const refused = await replay(nodes.here, {});
+  expect(refused).toMatchObject({ code: 2, stdout: "" });
+  expect(refused.stderr).toContain("does not read TypeScript by itself: give it a loader, NODE_OPTIONS='--import tsx'");
+  expect(refused.stderr).toContain("(REPLAY_APP_INVALID)");
+}
 
 /** Apps print when they are loaded. */
 const lastJson = (stdout: string): string => stdout.slice(stdout.indexOf("{"));

@@ -13,11 +13,11 @@ test("a blocking step is reported on stderr, in the run and at the gateway, then
     // One of its reports: a single one may show the short look at the gate, where a busy machine can interrupt it.
     const isReport = (text: string): boolean =>
       text.startsWith("holdfast: The main thread has been blocked") && !text.includes("at isOpen (");
-    const line = await app.line(isReport, 20_000);
+    const line = await app.line(isReport, 100_000);
     expect(line).toContain(`at keepBusy (${code("keepBusy")}`);
     expect(line).toContain(`in function e2e-in-step, step "count the invoices", run ${runId}.`);
-    await app.line((text) => text.includes(`at countInvoices (${code("countUntil")}`), 20_000);
-    await gateway.line((text) => text.includes("has been blocked for") && text.includes(runId), 20_000);
+    await app.line((text) => text.includes(`at countInvoices (${code("countUntil")}`), 100_000);
+    await gateway.line((text) => text.includes("has been blocked for") && text.includes(runId), 100_000);
     // The gateway says so when it hears of it, and stores it then.
     // On a busy machine there may be one before that says that there is no processor.
     const isInLoop = ({ codeName }: { readonly codeName?: string | null }): boolean =>
@@ -35,7 +35,7 @@ test("a blocking step is reported on stderr, in the run and at the gateway, then
     const last = run.stalls.at(-1);
     expect(last).toMatchObject({ ended: true });
     expect(last?.stalledMs).toBeGreaterThan(stall?.stalledMs ?? Number.POSITIVE_INFINITY);
-    const endLine = await app.line((text) => text.includes("It is responsive again."), 20_000);
+    const endLine = await app.line((text) => text.includes("It is responsive again."), 100_000);
     expect(endLine).toContain(`run ${runId}`);
     const { stalls } = (await app.ask("debugState")).thread;
     expect(stalls).toMatchObject({ detection: "on", count: 1, current: null });
@@ -55,7 +55,7 @@ test("maxStall gives the run to another worker; the blocked one is told afterwar
     const runId = await trigger("too-long", { gate: "work" });
     await noted(runId, "work");
     const second = await startAppOf("stall-app.mjs", { env });
-    await first.line((text) => text.includes("Its requests were returned"), 20_000);
+    await first.line((text) => text.includes("Its requests were returned"), 100_000);
     const run = await ended(runId);
     expect(run).toMatchObject({ status: "COMPLETED", output: second.pid });
     // The next report says so; the run may be over by then.

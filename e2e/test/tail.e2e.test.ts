@@ -94,7 +94,7 @@ async function sentUntil(url: string, holds: () => boolean): Promise<void> {
       if (!holds()) await hello(url, { name: "Ada" });
       return holds() || undefined;
     },
-    { what: "what was sent to be followed", timeoutMs: 60_000 },
+    { what: "what was sent to be followed", timeoutMs: 100_000 },
   );
 }
 

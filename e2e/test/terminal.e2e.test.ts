@@ -4,6 +4,7 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { waitFor } from "@holdfast/testing";
+import { Holdfast } from "holdfast";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { gatewayBin } from "../support/gateway.mjs";
 import { CTRL_C, hasTerminal, openTerminal, shell, type Terminal } from "../support/terminal.ts";
@@ -106,6 +107,46 @@ describe.runIf(hasTerminal)("In a terminal", () => {
     await terminal.shows("List the runs:");
     await terminal.end();
     await nothingIsLeft(folder);
+  });
+
+  test("dev shows below its lines who is connected and what runs wait for, and takes that away at its end", async () => {
+    const gateway = opened(`${program} dev --store memory --port 0 --connect-port 0`, { columns: 60 });
+    await gateway.shows("no app is connected · 0 running · 0 waiting");
+    const url = /HTTP +(\S+)/.exec(gateway.text)?.[1] ?? "";
+    const app = new Holdfast({ id: "shop", isDev: true, baseUrl: url, logLevel: "off" });
+    const sleeps = app.createFunction({ id: "sleeps" }, ({ step }) => step.sleep("nap", "1h"));
+    const fails = app.createFunction({ id: "fails", retries: 0 }, () => Promise.reject(new Error("no")));
+    const connection = await app.connect({ functions: [sleeps, fails], handleShutdownSignals: [] });
+    await app.invoke(sleeps);
+    await app.invoke(fails);
+    await gateway.shows("shop · 0 running · 1 waiting · 0 completed");
+    await gateway.shows("1 failed");
+    // The terminal has 60 columns.
+    await gateway.shows(/ {2}shop-sleeps for \d+ s: It sleeps in the step `nap` [^\r\n]{1,20}…/);
+    expect(gateway.text).toMatch(/shop-fails failed after/);
+    await connection.close();
+    await gateway.shows(/no app is connected · 0 running · 1 waiting/);
+    gateway.type(CTRL_C);
+    expect(await gateway.exited).toBe(0);
+    const end = gateway.text.slice(gateway.text.lastIndexOf("\u001b[J"));
+    expect(end).toMatch(/info .*Shutting down/);
+    expect(end).not.toContain("waiting");
+  });
+
+  test.each([
+    ["--no-live", "--no-live", {}],
+    ["NO_COLOR", "", { NO_COLOR: "1" }],
+    ["CI", "", { CI: "true" }],
+  ])("with %s dev shows lines only", async (_what, flag, env: Readonly<Record<string, string>>) => {
+    const gateway = opened(`${program} dev --store memory --port 0 --connect-port 0 ${flag}`, { env });
+    await gateway.shows("List the runs:");
+    const url = /HTTP +(\S+)/.exec(gateway.text)?.[1] ?? "";
+    await shell(`${program} send demo/nothing --url ${url}`);
+    await gateway.shows("started nothing");
+    gateway.type(CTRL_C);
+    expect(await gateway.exited).toBe(0);
+    for (const part of ["0 running", "\u001b[J"]) expect(gateway.text).not.toContain(part);
+    if (env.NO_COLOR) expect(gateway.text).not.toContain("\u001b[");
   });
 
   test("progress is shown in a terminal after a second and wiped away, and never in a pipe", async () => {

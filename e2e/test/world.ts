@@ -28,6 +28,8 @@ export interface Mode {
   readonly ack?: string;
   /** How long a gateway that stops waits for its apps. */
   readonly drain?: string;
+  /** Where the gateway sends its spans. */
+  readonly otlp?: string;
   /** The app reaches the gateway through a proxy that records every frame. */
   readonly tapped?: boolean;
   /** A Postgres server of its own, which the test may stop and start. */
@@ -144,8 +146,9 @@ async function build(
   if (tap !== undefined) onCleanUp(() => tap.stop());
 
   async function launch(ports: { port?: number; connectPort?: number } = {}): Promise<RunningGateway> {
-    const { extensions, plain = false, heartbeat = "1s", lease = "8s", grace, ack, drain } = mode;
+    const { extensions, plain = false, heartbeat = "1s", lease = "8s", grace, ack, drain, otlp } = mode;
     const args = grace === undefined ? [] : ["--reconnect-grace", grace];
+    if (otlp !== undefined) args.push("--otlp-endpoint", otlp);
     if (ack !== undefined) args.push("--request-ack", ack);
     if (drain !== undefined) args.push("--drain", drain);
     const store = databaseUrl === undefined ? { dataDir } : { databaseUrl };
@@ -171,11 +174,11 @@ async function build(
     });
     children.push(app);
     onCleanUp(() => app.kill());
-    await app.message((message) => message.ready === true, 60_000);
+    await app.message((message) => message.ready === true, 100_000);
     return app;
   }
 
-  async function until(what: string, holds: () => boolean | Promise<boolean>, limitMs = 60_000): Promise<void> {
+  async function until(what: string, holds: () => boolean | Promise<boolean>, limitMs = 100_000): Promise<void> {
     const end = Date.now() + limitMs;
     while (!(await holds())) {
       if (Date.now() > end) throw new Error(`Timed out after ${limitMs} ms waiting for ${what}.`);

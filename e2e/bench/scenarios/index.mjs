@@ -1,6 +1,8 @@
 /** All scenarios, in the order in which they run. */
 import { backlog } from "./backlog.mjs";
 import { cores } from "./cores.mjs";
+import { ended } from "./ended.mjs";
+import { graphScenarios } from "./graphs.mjs";
 import { idle } from "./idle.mjs";
 import { isolation } from "./isolation.mjs";
 import { manyWorkers } from "./many-workers.mjs";
@@ -16,8 +18,10 @@ export const scenarios = [
   ...idle,
   ...stalls,
   ...isolation,
+  ...graphScenarios,
   ...resources,
   ...backlog,
+  ...ended,
   ...manyWorkers,
   ...cores,
 ];

@@ -34,6 +34,27 @@ async function emptyBodies(world, runs) {
   return { inline: inline * 10, isolated: isolated * 10, ratio: isolated / inline };
 }
 
+/**
+ * How late the event loop of an app is whose steps compute 40 ms each.
+ * @param {World} world
+ * @param {number} runs
+ */
+async function computing(world, runs) {
+  const app = await appOf(world);
+  const lagOf = async (/** @type {string} */ name) => {
+    await app.ask("watchLag");
+    const { seconds } = await world.runs(runs, () => sendAll(world, `${APP}/${name}`, runs));
+    return { ...(await app.ask("lag")), seconds };
+  };
+  const inline = await lagOf("computing");
+  const isolated = await lagOf("computing-isolated");
+  return {
+    ...{ inlineP99Ms: inline.p99Ms, inlineLongestMs: inline.longestMs, inlineSeconds: inline.seconds },
+    ...{ isolatedP99Ms: isolated.p99Ms, isolatedLongestMs: isolated.longestMs, isolatedSeconds: isolated.seconds },
+    ratio: isolated.p99Ms / inline.p99Ms,
+  };
+}
+
 /** @type {readonly Scenario[]} */
 export const isolation = [
   {
@@ -60,6 +81,22 @@ export const isolation = [
       { label: "steps/s inline", value: "inline", digits: 0, better: "higher" },
       { label: "steps/s isolated", value: "isolated", digits: 0, better: "higher" },
       { label: "ratio", value: "ratio", digits: 2, better: "higher" },
+    ],
+  },
+  {
+    name: "isolated-computing",
+    title: "{n} runs of 4 steps that compute 40 ms each: how late the app's event loop is, isolated against inline",
+    rounds: 3,
+    sizes: { tiny: 3, quick: 20, usual: 50, large: 100 },
+    measure: computing,
+    shown: [
+      { label: "inline, p99, ms", value: "inlineP99Ms", digits: 1, better: "lower" },
+      { label: "inline, at most, ms", value: "inlineLongestMs", digits: 1, better: "lower" },
+      { label: "inline, all runs, s", value: "inlineSeconds", digits: 2, better: "lower" },
+      { label: "isolated, p99, ms", value: "isolatedP99Ms", digits: 1, better: "lower", aim: 5 },
+      { label: "isolated, at most, ms", value: "isolatedLongestMs", digits: 1, better: "lower" },
+      { label: "isolated, all runs, s", value: "isolatedSeconds", digits: 2, better: "lower" },
+      { label: "ratio of p99", value: "ratio", digits: 3, better: "lower" },
     ],
   },
 ];

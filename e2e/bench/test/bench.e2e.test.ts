@@ -51,7 +51,7 @@ function start(args: readonly string[]) {
         await sleep(50);
       }
     },
-    leavesNothing: () => expect.poll(() => [...processes(), ...files()], { timeout: 30_000 }).toEqual([]),
+    leavesNothing: () => expect.poll(() => [...processes(), ...files()]).toEqual([]),
     rows: (): { scenario: string; build: string; values: Record<string, number> }[] => {
       const [file = ""] = readdirSync(results);
       return JSON.parse(readFileSync(join(results, file), "utf8")).rows;
@@ -93,7 +93,7 @@ test.each(["SIGINT", "SIGKILL"] as const)(
   async (signal) => {
     const bench = start(["--size", "quick", "--rounds", "1", "--only", "latency,backlog"]);
     await bench.says("20,000 jobs");
-    await expect.poll(() => bench.processes().length, { timeout: 60_000 }).toBeGreaterThan(2);
+    await expect.poll(() => bench.processes().length).toBeGreaterThan(2);
     bench.child.kill(signal);
     await bench.exited;
     await bench.leavesNothing();
@@ -104,7 +104,7 @@ test.each(["SIGINT", "SIGKILL"] as const)(
 test.each(["SIGINT", "SIGKILL"] as const)("%s while it builds another commit leaves nothing behind", async (signal) => {
   const bench = start(["--size", "tiny", "--only", "one", "--against", "HEAD"]);
   await bench.says("Building HEAD");
-  await expect.poll(() => bench.processes().length, { timeout: 60_000 }).toBeGreaterThan(1);
+  await expect.poll(() => bench.processes().length).toBeGreaterThan(1);
   bench.child.kill(signal);
   await bench.exited;
   await bench.leavesNothing();

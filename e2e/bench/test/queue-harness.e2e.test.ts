@@ -25,7 +25,7 @@ async function start(databaseUrl: string, env: Record<string, string> = {}) {
   running.push(child);
   const lines: Line[] = [];
   createInterface({ input: child.stdout }).on("line", (line) => lines.push(JSON.parse(line)));
-  await expect.poll(() => lines.length, { timeout: 60_000 }).toBeGreaterThan(0);
+  await expect.poll(() => lines.length).toBeGreaterThan(0);
   return { child, lines, exited: once(child, "exit") };
 }
 
@@ -49,7 +49,7 @@ test("the adapter does the jobs that the harness asks for and says how it goes",
   expect(lines[0]).toMatchObject({ kind: "descriptor", system, event_tables, extensions, db_name: database.name });
 
   for (let index = 0; index < 10; index++) child.stdin?.write("ENQUEUE 20\n");
-  await expect.poll(() => total(lines, "completion_rate"), { timeout: 60_000 }).toBe(200);
+  await expect.poll(() => total(lines, "completion_rate")).toBe(200);
   expect(total(lines, "enqueue_rate")).toBe(200);
   const metrics = new Set(lines.map((line) => line.metric));
   for (const name of ["claim_p50_ms", "claim_p95_ms", "claim_p99_ms", "queue_depth"]) expect(metrics).toContain(name);
@@ -62,7 +62,7 @@ test("the adapter does the jobs that the harness asks for and says how it goes",
 
   child.kill("SIGTERM");
   expect(await exited).toEqual([0, null]);
-  await expect.poll(() => processesOf(database.url), { timeout: 30_000 }).toEqual([]);
+  await expect.poll(() => processesOf(database.url)).toEqual([]);
 });
 
 test("an adapter that is killed takes its gateway with it, and the next one does what is left", async () => {
@@ -70,13 +70,13 @@ test("an adapter that is killed takes its gateway with it, and the next one does
   // Slow enough that most of the jobs are still there when it is killed.
   const first = await start(database.url, { WORKER_COUNT: "1", JOB_WORK_MS: "500" });
   first.child.stdin?.write("ENQUEUE 100\n");
-  await expect.poll(() => total(first.lines, "enqueue_rate"), { timeout: 60_000 }).toBe(100);
+  await expect.poll(() => total(first.lines, "enqueue_rate")).toBe(100);
   first.child.kill("SIGKILL");
-  await expect.poll(() => processesOf(database.url), { timeout: 30_000 }).toEqual([]);
+  await expect.poll(() => processesOf(database.url)).toEqual([]);
 
   const second = await start(database.url);
   const backlog = () => second.lines.findLast((line) => line.metric === "total_backlog")?.value;
-  await expect.poll(backlog, { timeout: 90_000 }).toBe(0);
+  await expect.poll(backlog).toBe(0);
   expect(total(second.lines, "completion_rate")).toBeGreaterThan(0);
   second.child.kill("SIGTERM");
   expect(await second.exited).toEqual([0, null]);

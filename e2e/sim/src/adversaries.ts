@@ -24,6 +24,8 @@ export const ADVERSARIES = {
   queues: 0.15,
   /** Some functions are isolated, and the pool's threads die or are ended at any moment; see `pool.ts`. */
   poolThreads: 0.25,
+  /** Bodies of some steps run in a pool's threads, which die, or hang in native code, at any moment; see `body-pool.ts`. */
+  poolBodies: 0.2,
   /** Functions are paused and resumed at any moment, at any gateway; see `pauses.ts`. */
   pauses: 0.15,
   /** Functions wait for an event that comes at any moment since their run was made, also before the wait begins. */
@@ -32,6 +34,12 @@ export const ADVERSARIES = {
   chains: 0.2,
   /** What has ended is removed at any moment after it; see `pruning.ts`. */
   pruning: 0.2,
+  /** Runs are run again, forked, resumed, deleted, also many at once; workers are drained, versions rolled out; see `operators.ts`. */
+  operators: 0.2,
+  /** Streams of what happens to runs are read at any gateway, and gone on with at another one; see `watchers.ts`. */
+  watchers: 0.15,
+  /** Runs are asked for from outside, and waited for, over deaths of gateways; see `callers.ts`. */
+  callers: 0.15,
 } as const;
 
 /** They came later, and are drawn after the others: what was drawn before them stays as it was. */
@@ -41,14 +49,24 @@ export type Adversary = keyof typeof ADVERSARIES;
 
 export const isAdversary = (name: string): name is Adversary => name in ADVERSARIES;
 
+/** Which adversaries are against a schedule besides those that its seed draws, or instead of them. */
+export type Against =
+  | { readonly type: "drawn"; readonly and: ReadonlySet<Adversary> }
+  /** A seed that once failed stays what it was when there are more adversaries. */
+  | { readonly type: "only"; readonly these: ReadonlySet<Adversary> };
+
+export const AS_DRAWN: Against = { type: "drawn", and: new Set() };
+
 /** Drawn from streams of their own, those of `own` each from another: schedules without any are as if there were none. */
 export function pickAdversaries(
   dice: Dice,
   later: Dice,
   own: { readonly [Name in Adversary]?: Dice },
-  always: ReadonlySet<Adversary>,
+  against: Against,
 ): ReadonlySet<Adversary> {
   const names = Object.keys(ADVERSARIES).filter(isAdversary);
   const diceOf = (name: Adversary): Dice => own[name] ?? (LATER.has(name) ? later : dice);
-  return new Set(names.filter((name) => diceOf(name).chance(ADVERSARIES[name]) || always.has(name)));
+  // Drawn in any case: what is drawn after it stays as it is.
+  const drawn = names.filter((name) => diceOf(name).chance(ADVERSARIES[name]));
+  return against.type === "only" ? against.these : new Set([...drawn, ...against.and]);
 }

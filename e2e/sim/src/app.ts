@@ -19,6 +19,7 @@ import type { AppClient } from "../../../packages/sdk/src/functions/app-client.t
 import type { HoldfastFunction } from "../../../packages/sdk/src/functions/define-function.ts";
 import { type AppInput, appManifest, createRegistry } from "../../../packages/sdk/src/functions/registry.ts";
 import { SDK_NAME } from "../../../packages/sdk/src/version.ts";
+import { type BodyPoolPlan, SimBodyPool } from "./body-pool.ts";
 import type { Awaited } from "./clients.ts";
 import { SIGNING_KEY } from "./gateway.ts";
 import type { GatewayCalls } from "./gateway-calls.ts";
@@ -44,6 +45,8 @@ export interface AppPlan {
   readonly stall: StallPolicy;
   /** How many threads run the handlers of which functions. */
   readonly pool: { readonly threads: number; readonly functionIds: readonly string[] } | null;
+  /** The pool for bodies of steps. */
+  readonly bodies: BodyPoolPlan | null;
   /** Of this deployment. */
   readonly functions: readonly FunctionPlan[];
   readonly environment: string;
@@ -79,6 +82,7 @@ export class AppNode {
   connection: Connection | null = null;
   thread: SimThread | null = null;
   pool: SimPool | null = null;
+  bodies: SimBodyPool | null = null;
   /** Shutdown was asked for. */
   closing = false;
   readonly #world: AppWorld;
@@ -95,6 +99,10 @@ export class AppNode {
 
   get isUp(): boolean {
     return this.main.alive && this.connection !== null && !this.closing;
+  }
+
+  get poolActors(): readonly Actor[] {
+    return [...(this.pool?.actors ?? []), ...(this.bodies?.actors ?? [])];
   }
 
   /** What `close()` is: it must end in time. */
@@ -121,7 +129,7 @@ export class AppNode {
   freeze(ms: number): void {
     this.main.freeze(ms);
     this.thread?.actor.freeze(ms);
-    for (const actor of this.pool?.actors ?? []) actor.freeze(ms);
+    for (const actor of this.poolActors) actor.freeze(ms);
   }
 
   #closed(beganMs: number, frozenMs: number): void {
@@ -146,17 +154,23 @@ export class AppNode {
 
   async #open(): Promise<void> {
     const { main, plan } = this;
-    const app = this.#appOn(main);
     const { clock, timers, random } = main;
-    const { pool } = plan;
+    const { pool, bodies } = plan;
+    if (bodies !== null) this.bodies = new SimBodyPool(main, createDice(this.#world.dice.fork()), bodies);
+    const isolation = this.bodies ?? undefined;
+    const app = this.#appOn(main, this.bodies);
     if (pool !== null) this.pool = this.#startPool(pool.threads);
     try {
       this.connection = await openConnection({
         config: this.#config(appManifest(app.client, app.functions)),
         strategy: this.#watched(
-          createMainThreadStrategy(createRegistry([app]), { clock, timers, turns: this.#turns() }),
+          createMainThreadStrategy(createRegistry([app]), {
+            ...{ clock, timers, turns: this.#turns() },
+            ...(isolation ? { isolation } : {}),
+          }),
           main,
         ),
+        ...(isolation ? { isolation } : {}),
         ...(this.pool === null ? {} : { pool: this.pool }),
         startThread: () => this.#startThread() as never,
         respawn: { ...BACKOFF, maxCrashes: MAX_CRASHES, minUptimeMs: MIN_UPTIME_MS },
@@ -179,7 +193,7 @@ export class AppNode {
   }
 
   /** The app's functions, as they run on a thread of it. */
-  #appOn(actor: Actor): AppInput {
+  #appOn(actor: Actor, bodies: SimBodyPool | null = null): AppInput {
     const { plan } = this;
     const { calls, oracle } = this.#world;
     const hears = (awaited: Awaited): void => this.#world.hears(awaited);
@@ -197,7 +211,7 @@ export class AppNode {
     };
     const functions: HoldfastFunction[] = [];
     for (const fn of plan.functions)
-      functions.push(defineFunction(client, fn, functions, { main: actor, oracle, hears }));
+      functions.push(defineFunction(client, fn, functions, { main: actor, oracle, hears, bodies }));
     return { client: clientLike, functions };
   }
 
@@ -284,6 +298,12 @@ export class AppNode {
           network.connect(actor, url, options.handshakeTimeout ?? 10_000) as never,
         stalls: this.#stallPorts(),
         listenToSignals: () => () => {},
+        readProcess: () => ({
+          pid: 1,
+          rssBytes: 1,
+          cpuMs: main.clock.monotonicMs(),
+          uptimeMs: main.clock.monotonicMs(),
+        }),
         drainPort: (port: object) => (port instanceof SimPort ? port.drain() : []),
         exit: thread.exit,
       });
@@ -318,6 +338,7 @@ export class AppNode {
   #watched(strategy: ExecutionStrategy, actor: Actor): ExecutionStrategy {
     const { oracle } = this.#world;
     return {
+      ...strategy,
       execute: async (request, port, signal) => {
         const { requestId, runId } = request;
         // A pool thread dies alone, in the middle of its code: what comes after that is not executed.

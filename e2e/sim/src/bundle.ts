@@ -19,6 +19,8 @@ export interface Outcome {
   readonly tookMs: number;
   readonly cpuMs: number;
   readonly digests: readonly string[];
+  /** Of each schedule. */
+  readonly adversaries: readonly (readonly string[])[];
   readonly failed: readonly { readonly seed: number; readonly id: string; readonly message: string }[];
 }
 

@@ -1,5 +1,5 @@
 /** `npm run simulate`: reads the arguments, plays schedules, prints what broke and how to repeat it. */
-import { ADVERSARIES, type Adversary, isAdversary } from "./adversaries.ts";
+import { ADVERSARIES, type Against, isAdversary } from "./adversaries.ts";
 import { FAULT_KINDS } from "./faults.ts";
 import { runSchedule, type ScheduleResult } from "./schedule.ts";
 
@@ -14,6 +14,7 @@ import { runSchedule, type ScheduleResult } from "./schedule.ts";
  *     --json         one line at the end, for programs
  *     --list A,B     exactly these seeds
  *     --with A,B     these adversaries (`adversaries.ts`) in every schedule
+ *     --only A,B     these and no others; `--only none`
  */
 interface Arguments {
   readonly seeds: readonly number[] | null;
@@ -22,7 +23,7 @@ interface Arguments {
   readonly trace: boolean;
   readonly keepGoing: boolean;
   readonly json: boolean;
-  readonly always: ReadonlySet<Adversary>;
+  readonly against: Against;
 }
 
 function readArguments(args: readonly string[]): Arguments {
@@ -44,13 +45,16 @@ function readArguments(args: readonly string[]): Arguments {
     throw new Error("--seeds, --from, --seed and --list take integers.");
   }
   const has = (name: string): boolean => args.includes(name);
-  const given = (value("--with") ?? "").split(",").filter((name) => name !== "");
-  const always = new Set(given.filter(isAdversary));
-  if (always.size !== given.length) throw new Error(`--with knows ${Object.keys(ADVERSARIES).join(", ")}.`);
-  return { always, seeds, from, count, trace: has("--trace"), keepGoing: has("--keep-going"), json: has("--json") };
+  const only = value("--only");
+  const given = (only ?? value("--with") ?? "").split(",").filter((name) => name !== "" && name !== "none");
+  const names = new Set(given.filter(isAdversary));
+  if (names.size !== given.length)
+    throw new Error(`--with and --only know ${Object.keys(ADVERSARIES).join(", ")}, and --only knows none.`);
+  const against: Against = only === undefined ? { type: "drawn", and: names } : { type: "only", these: names };
+  return { against, seeds, from, count, trace: has("--trace"), keepGoing: has("--keep-going"), json: has("--json") };
 }
 
-function report({ seed, violation, faults, lines }: ScheduleResult, { trace, always }: Arguments): void {
+function report({ seed, violation, faults, adversaries, lines }: ScheduleResult, { trace }: Arguments): void {
   if (trace) for (const line of lines) console.log(line);
   if (!violation) return;
   console.log(`seed ${seed}: ${violation.message}`);
@@ -59,13 +63,12 @@ function report({ seed, violation, faults, lines }: ScheduleResult, { trace, alw
     console.log(
       `faults: ${timed || "none"}; network ${JSON.stringify(faults.network)}; store ${JSON.stringify(faults.store)}`,
     );
-  const against = always.size > 0 ? ` --with ${[...always].join(",")}` : "";
-  console.log(`reproduce: pnpm simulate --seed ${seed}${against} --trace`);
+  console.log(`reproduce: pnpm simulate --seed ${seed} --only ${adversaries.join(",") || "none"} --trace`);
 }
 
 async function main(): Promise<void> {
   const given = readArguments(process.argv.slice(2));
-  const { seeds, from, count, trace, keepGoing, json, always } = given;
+  const { seeds, from, count, trace, keepGoing, json, against } = given;
   const all = seeds ?? Array.from({ length: count }, (_, i) => from + i);
   const startedMs = performance.now();
   const failed: { seed: number; id: string; message: string }[] = [];
@@ -82,8 +85,9 @@ async function main(): Promise<void> {
     faults: 0,
   };
   const digests: string[] = [];
+  const adversaries: (readonly string[])[] = [];
   for (const seed of all) {
-    const result = await runSchedule(seed, { trace, always });
+    const result = await runSchedule(seed, { trace, against });
     totals.schedules += 1;
     totals.virtualMs += result.virtualMs;
     totals.happenings += result.happenings;
@@ -95,6 +99,7 @@ async function main(): Promise<void> {
     totals.runs += result.runs;
     totals.faults += result.faults.timed.length;
     if (json) digests.push(result.digest);
+    if (json) adversaries.push(result.adversaries);
     if (!json) report(result, given);
     const { violation } = result;
     if (!violation) continue;
@@ -104,7 +109,7 @@ async function main(): Promise<void> {
   const tookMs = performance.now() - startedMs;
   const { user, system } = process.cpuUsage();
   const cpuMs = Math.round((user + system) / 1000);
-  if (json) console.log(JSON.stringify({ ...totals, tookMs: Math.round(tookMs), cpuMs, digests, failed }));
+  if (json) console.log(JSON.stringify({ ...totals, tookMs: Math.round(tookMs), cpuMs, digests, adversaries, failed }));
   else {
     const rate = (ms: number): string => ((totals.schedules / ms) * 1000).toFixed(0);
     console.log(

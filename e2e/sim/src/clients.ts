@@ -84,7 +84,8 @@ export class Clients {
 
   /** A run waits for this: it is sent until it was taken. */
   hears(awaited: Awaited): void {
-    const name = `${awaited.environment} ${awaited.name}`;
+    // A run that was made of another one waits for what is called the same.
+    const name = `${awaited.environment} ${awaited.runId} ${awaited.name}`;
     if (this.#heard.has(name)) return;
     this.#heard.add(name);
     if (awaited.by === "early") this.#sayAtAnyTime(awaited);

@@ -32,7 +32,7 @@ export const ENVIRONMENT_GUARDS: readonly Guard[] = [
     against,
     edits: [
       {
-        file: "gateway-mock/src/dispatch/events/event-intake.ts",
+        file: "gateway-mock/src/dispatch/events/id-seed.ts",
         find: "if (environment === DEFAULT_ENVIRONMENT) return entropy;",
         replace: "return entropy;",
       },

@@ -2,6 +2,8 @@
  * A gateway process under simulation: the real core over a model of the store, with sockets and HTTP of the
  * simulated network.
  */
+
+import type { Store } from "@holdfast/store";
 import { resolveConfig } from "../../../gateway-mock/src/config/config.ts";
 import type { RawEvent } from "../../../gateway-mock/src/dispatch/events/event-checks.ts";
 import { type CorePorts, createCore, type GatewayCore } from "../../../gateway-mock/src/gateway-core.ts";
@@ -62,6 +64,7 @@ export class GatewayNode {
   readonly name: string;
   readonly actor: Actor;
   readonly core: GatewayCore;
+  readonly store: Store;
   ready = false;
   stopping = false;
   readonly #world: GatewayWorld;
@@ -72,6 +75,7 @@ export class GatewayNode {
     this.actor = new Actor(world.scheduler, name, world.dice.fork());
     const { clock, timers, random } = this.actor;
     const store = new ModelStore(world.tables, world.wakeChannel, this.actor, world.dice, () => world.storeConditions);
+    this.store = store;
     const { versionPolicy, isPlain: plain } = world;
     // Then how long a worker may take to acknowledge follows from the lease.
     const { requestAckMs, ...times } = GATEWAY_TIMES;

@@ -7,10 +7,11 @@ import { currentExecution } from "../../../packages/sdk/src/execution/current.ts
 import type { HoldfastFunction } from "../../../packages/sdk/src/functions/define-function.ts";
 import { NonRetriableError } from "../../../packages/sdk/src/steps/errors.ts";
 import { stepSignal } from "../../../packages/sdk/src/steps/step-signal.ts";
+import type { SimBodyPool } from "./body-pool.ts";
 import type { Awaited } from "./clients.ts";
 import type { Oracle } from "./oracle.ts";
 import { CRON_EVERY_MS, optionsOf } from "./planned-options.ts";
-import { type FunctionPlan, play, rootKey, type Stage } from "./programs.ts";
+import { type FunctionPlan, type Place, play, rootKey, type Stage } from "./programs.ts";
 import type { Actor } from "./scheduler.ts";
 
 const CRON = `*/${CRON_EVERY_MS / 1000} * * * * *`;
@@ -21,23 +22,25 @@ interface HandlerWorld {
   readonly oracle: Oracle;
   /** A run waits for what someone outside has to send. */
   hears(awaited: Awaited): void;
+  /** Where bodies run that are isolated; absent: in this thread. */
+  readonly bodies?: SimBodyPool | null;
 }
 
 /** How the bodies of one pass begin, and what its code had been given when it asked for them. */
 function bodiesOf(runId: string, main: Actor, oracle: Oracle): Pick<Stage, "begin" | "asks" | "undo"> {
   const seen = new Set<string>();
   const undone = new Set<string>();
-  const begin = (key: string, ahead: readonly string[] = []): number =>
-    main.acts() ? oracle.begin(runId, key, ahead) : 0;
+  const begin = (key: string, ahead: readonly string[] = [], place: Pick<Place, "acts"> = main): number =>
+    place.acts() ? oracle.begin(runId, key, ahead) : 0;
   return {
     begin,
     asks: async (ask) => {
       const ahead = oracle.asks(runId, seen);
       let hash: string | undefined;
       try {
-        return await ask((key) => {
+        return await ask((key, place) => {
           hash = currentExecution()?.step?.hash;
-          return begin(key, ahead);
+          return begin(key, ahead, place);
         });
       } finally {
         if (hash !== undefined) {
@@ -59,7 +62,7 @@ export function defineFunction(
   client: Holdfast,
   plan: FunctionPlan,
   before: readonly HoldfastFunction[],
-  { main, oracle, hears }: HandlerWorld,
+  { main, oracle, hears, bodies }: HandlerWorld,
 ): HoldfastFunction {
   const wait = (ms: number): Promise<void> =>
     new Promise((resolve) => void main.timers.set(ms, resolve, { unref: true }));
@@ -86,6 +89,8 @@ export function defineFunction(
         return { name, says };
       },
       ...bodiesOf(runId, main, oracle),
+      acts: () => main.acts(),
+      isolate: bodies ? (key, body) => bodies.call(key, body) : undefined,
       unwanted: () => {
         const signal = stepSignal();
         return new Promise((resolve) => {

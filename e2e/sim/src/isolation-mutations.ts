@@ -2,6 +2,7 @@
 import type { Guard } from "./guard.ts";
 
 const SDK = "packages/sdk/src/connection";
+const ISOLATION = "packages/sdk/src/isolation";
 const POOL_THREAD = `${SDK}/pool-thread/handler-thread.ts`;
 
 /** What keeps the promise when pool threads and connection threads die at any moment. */
@@ -47,6 +48,39 @@ export const ISOLATION_GUARDS: readonly Guard[] = [
         file: `${SDK}/thread/isolated-requests.ts`,
         find: "this.#failTurns(slot, error ?? lastWords ?? toPlainError(endedSilently()));",
         replace: "void [error, lastWords];",
+      },
+    ],
+  },
+  {
+    name: "a handler begins only in a turn that its pool thread still has",
+    against: "poolThreads",
+    edits: [
+      {
+        file: POOL_THREAD,
+        find: 'if (status.state !== "connection" || status.turn !== turn) return;',
+        replace: "void status;",
+      },
+    ],
+  },
+  {
+    name: "a body that is told late to begin asks main again",
+    against: "poolBodies",
+    edits: [
+      {
+        file: `${ISOLATION}/shared/isolation-messages.ts`,
+        find: "return suspensionBetween(asOf, readClocks(clock), CONFIRMED_MS) !== null;",
+        replace: "return suspensionBetween(asOf, readClocks(clock), CONFIRMED_MS) === 0;",
+      },
+    ],
+  },
+  {
+    name: "a turn whose pool thread ended is settled",
+    against: "poolBodies",
+    edits: [
+      {
+        file: `${ISOLATION}/main/pool-thread.ts`,
+        find: "this.#gone(this.#reason(code));",
+        replace: "void this.#reason(code);",
       },
     ],
   },

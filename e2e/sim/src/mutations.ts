@@ -8,6 +8,7 @@ import { ENVIRONMENT_GUARDS } from "./environment-mutations.ts";
 import type { Guard } from "./guard.ts";
 import { ISOLATION_GUARDS } from "./isolation-mutations.ts";
 import { LOOK_AHEAD_GUARDS } from "./look-ahead-mutations.ts";
+import { OPERATOR_GUARDS } from "./operator-mutations.ts";
 import { OWNERSHIP_GUARDS } from "./ownership-mutations.ts";
 import { PAUSE_GUARDS } from "./pause-mutations.ts";
 import { QUEUE_GUARDS } from "./queue-mutations.ts";
@@ -29,7 +30,11 @@ const CONNECTION_GUARDS: readonly Guard[] = [
   {
     name: "a write carries the epoch of its dispatch",
     edits: [
-      { file: "packages/store/src/rules/plan.ts", find: " || job.epoch !== fence.epoch) return", replace: ") return" },
+      {
+        file: "packages/store/src/rules/plan.ts",
+        find: " || !isDispatch(job, fence, resent)) return",
+        replace: ") return",
+      },
     ],
   },
   {
@@ -209,6 +214,7 @@ export const GUARDS: readonly Guard[] = [
   ...LOOK_AHEAD_GUARDS,
   ...STEP_GUARDS,
   ...QUEUE_GUARDS,
+  ...OPERATOR_GUARDS,
   ...PAUSE_GUARDS,
   ...ISOLATION_GUARDS,
 ];

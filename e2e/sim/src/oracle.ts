@@ -2,6 +2,7 @@
  * Checks the invariants (`invariants.ts`) about steps, requests and results while a schedule runs. Other oracles
  * watch flow control, versions and the ends of runs.
  */
+import { FAILURE_KEY, readStepRow } from "@holdfast/engine";
 import { environmentOf, foldHead, type JobRow, type RunRow, type StoredLogRow } from "@holdfast/store";
 
 import { parseJsonBytes } from "../../../packages/protocol/src/index.ts";
@@ -13,6 +14,7 @@ import { type InvariantId, Violation } from "./invariants.ts";
 import { LATE_MS, SHOWS_MS } from "./network.ts";
 import type { Scheduler } from "./scheduler.ts";
 
+const RESULT_KINDS: ReadonlySet<string> = new Set(["STEP_COMPLETED", "STEP_FAILED"]);
 const RESULT_OPS: ReadonlySet<unknown> = new Set(["StepRun", "Step", "StepFailed"]);
 
 /** What is stored this shortly before a body begins crossed its permission on the way. */
@@ -65,7 +67,7 @@ export class Oracle {
       logged: (runId, row) => this.#logged(runId, row),
       dispatched: (job, isMoved = false) => this.#dispatched(job, isMoved),
       wroteUnder: (job, epoch) => this.fail("S23", `Run ${job.runId}: ${job.id} under ${epoch}, it has ${job.epoch}.`),
-      created: () => {},
+      created: ({ id }) => this.#created(id),
       removed: (run) => this.#removed(run),
       takenAway: ({ id, epoch, runId, kind }) => this.fail("S22", `Run ${runId}: ${kind} ${id}.${epoch}.`),
     };
@@ -206,6 +208,7 @@ export class Oracle {
 
   #logged(runId: string, row: StoredLogRow): void {
     this.#unchecked.add(runId);
+    if (row.kind === "RUN_REVIVED") this.#revived(runId, row);
     if (row.kind === "LEASE_LOST") this.leasesLost += 1;
     if (row.dataJson.includes(FORGED)) this.fail("S41", `Run ${runId}: ${row.kind} ${row.key} is an impostor's.`);
     if (row.kind !== "STEP_COMPLETED" && row.kind !== "STEP_FAILED") return;
@@ -214,6 +217,31 @@ export class Oracle {
     if (this.#storedAt.has(name)) this.fail("S7", `Run ${runId}, step ${row.key} has a second result.`);
     this.#storedAt.set(name, this.#order);
     this.#storedMs.set(name, this.#scheduler.nowMs);
+  }
+
+  /** What it drops is done again. */
+  #revived(runId: string, { dataJson }: StoredLogRow): void {
+    const { dropped } = JSON.parse(dataJson) as { readonly dropped: readonly string[] };
+    for (const key of dropped) {
+      const ended = this.#tables.runs.get(runId)?.log.findLast((row) => row.key === key && RESULT_KINDS.has(row.kind));
+      const { name = "" } = ended?.kind === "STEP_COMPLETED" ? readStepRow(ended.kind, ended.dataJson).meta : {};
+      // What was to be undone, and the failure for which, is begun again.
+      if (ended?.kind === "STEP_COMPLETED" && !name.startsWith("compensate ") && key !== FAILURE_KEY)
+        this.fail("S57", `Run ${runId}, step ${name}.`);
+      this.#forget(`${runId} ${key}`);
+    }
+  }
+
+  /** A run that was deleted is made again when its event is sent once more. */
+  #created(runId: string): void {
+    if (!this.#tables.removedIds.has(runId)) return;
+    for (const name of [...this.#storedAt.keys()]) if (name.startsWith(`${runId} `)) this.#forget(name);
+  }
+
+  #forget(name: string): void {
+    this.#acknowledged.delete(name);
+    this.#storedAt.delete(name);
+    this.#storedMs.delete(name);
   }
 
   /** What of it is younger than it may be is said by those who remove it. */

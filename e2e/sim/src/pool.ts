@@ -25,10 +25,15 @@ interface SimPoolThread {
   readonly actor: Actor;
   readonly slot: number;
   handlers: HandlerThread | null;
+  /** The last turn that its code was said to begin with. */
+  begunTurn: number;
 }
 
 const LOST = plainError("ISOLATE_THREAD_LOST", "The thread was killed.");
 const OVERRUN = plainError("ISOLATE_BUDGET", "It took too long.");
+const NOT_BEGUN = plainError("ISOLATE_THREAD_LOST", "The thread did not begin with it.");
+/** As in `isolation/main/turn-failures.ts`, and what has been posted is read after that. */
+const BEGIN_MS = 5_100;
 
 export class SimPool implements ConnectionPool {
   readonly cells: SharedArrayBuffer;
@@ -61,8 +66,30 @@ export class SimPool implements ConnectionPool {
 
   want(): void {}
 
-  /** Threads here begin with every turn, or die. */
-  expect(): void {}
+  /** A thread that native code holds does not begin: main ends it, and it ends when that has returned. */
+  expect(slot: number, turn: number): void {
+    const { main, dice } = this.#deps;
+    main.timers.set(
+      BEGIN_MS,
+      () => {
+        const thread = this.#threads.find((one) => one.slot === slot && one.actor.alive);
+        const status = this.#cells.read(slot);
+        if (thread === undefined || thread.begunTurn === turn) return;
+        if (status.state !== "connection" || status.turn !== turn || !this.#cells.doom(slot, turn)) return;
+        this.#listener?.onLost(slot, NOT_BEGUN);
+        const { actor } = thread;
+        const inMs = Math.max(0, actor.frozenUntilMs - actor.scheduler.nowMs) + dice.within(0, 5);
+        actor.scheduler.after(inMs, null, () => actor.die());
+      },
+      { unref: true },
+    );
+  }
+
+  /** Native code holds a thread. */
+  hang(dice: Dice): void {
+    const { actors } = this;
+    if (actors.length > 0) dice.pick(actors).freeze(dice.within(0, dice.pick([100, 8_000, 20_000])));
+  }
 
   /** A thread dies; with `isOverrun` main ends it, if it has a turn. */
   end(dice: Dice, isOverrun: boolean): void {
@@ -82,7 +109,7 @@ export class SimPool implements ConnectionPool {
     const { main, dice, strategyOf } = this.#deps;
     this.#born += 1;
     const actor = new Actor(main.scheduler, `${main.name}.p${this.#born}`, dice.fork());
-    const thread: SimPoolThread = { actor, slot, handlers: null };
+    const thread: SimPoolThread = { actor, slot, handlers: null, begunTurn: 0 };
     this.#threads = [...this.#threads.filter((one) => one.slot !== slot), thread];
     this.#cells.prepare(slot, 0);
     main.onDeath(() => actor.die());
@@ -94,7 +121,12 @@ export class SimPool implements ConnectionPool {
       const handlers = new HandlerThread({
         ...{ slot, cells, clock: main.clock, timers: actor.timers, log: () => {}, sdkVersion: "sim" },
         strategy: (watch) => strategyOf(actor, watch),
-        main: { onLent: () => {}, onReturned: () => {} },
+        main: {
+          onLent: (turn) => {
+            thread.begunTurn = turn;
+          },
+          onReturned: () => {},
+        },
       });
       this.#cells.ready(slot);
       main.scheduler.after(dice.within(0, 1), main, () => {

@@ -18,6 +18,8 @@ export type Program =
       readonly compensates: boolean;
       /** Its attempts may take so long. Those that fail do so by taking longer. */
       readonly timeout?: StepTimeout;
+      /** Its body runs in a thread of the pool. */
+      readonly isIsolated?: boolean;
     }
   | { readonly type: "undefined" }
   /** Runs an earlier function of the app and waits for its end. */
@@ -68,8 +70,18 @@ export interface FunctionPlan {
   readonly continues: number;
 }
 
+/** Where a body runs. */
+export interface Place {
+  /** Asked before everything that others can see: false = it was killed. */
+  acts(): boolean;
+  /** Takes so long, in virtual time. */
+  work(ms: number): Promise<void>;
+  /** Holds the event loop for so long. */
+  block(ms: number): Promise<void>;
+}
+
 /** A step's body as it is played. `begin` = it starts now. */
-export interface Stage {
+export interface Stage extends Place {
   readonly step: StepTools;
   readonly runId: string;
   /** `step.invoke` of the app's function with that number. */
@@ -78,17 +90,15 @@ export interface Stage {
   /**
    * The handler asks for a step: `ask` gets the `begin` of its body, which knows what the handler had been given by then.
    */
-  asks<T>(ask: (begin: (key: string) => number) => Promise<T>): Promise<T>;
+  asks<T>(ask: (begin: (key: string, place?: Place) => number) => Promise<T>): Promise<T>;
+  /** The body as it runs in a pool thread, with the key as its argument; absent: there is no pool. */
+  isolate?: ((key: string, body: (place: Place) => Promise<unknown>) => (key: string) => Promise<unknown>) | undefined;
   /** A step is undone. */
   undo(key: string): void;
   /** From now on someone tries to send the run something: what it is called, and what it says. */
   hears(by: HearBy, key: string): { readonly name: string; readonly says: string };
   /** Settles when the signal of the step that runs fires. */
   unwanted(): Promise<void>;
-  /** Takes so long, in virtual time. */
-  work(ms: number): Promise<void>;
-  /** Holds the event loop for so long. */
-  block(ms: number): Promise<void>;
 }
 
 interface Source {
@@ -164,6 +174,20 @@ export function withChain(plan: FunctionPlan, dice: Dice): FunctionPlan {
   return plan.stays || isHeldBack || dice.chance(0.3) ? plan : { ...plan, continues: dice.between(1, 3) };
 }
 
+/** The same function, whose bodies run in threads of a pool here and there. */
+export function withIsolatedBodies(plan: FunctionPlan, dice: Dice): FunctionPlan {
+  return { ...plan, root: someIsolated(plan.root, dice) };
+}
+
+function someIsolated(node: Program, dice: Dice): Program {
+  if (node.type === "loop") return { ...node, body: someIsolated(node.body, dice) };
+  if (node.type === "foretold") return { ...node, meanwhile: someIsolated(node.meanwhile, dice) };
+  if ("parts" in node) return { ...node, parts: node.parts.map((part) => someIsolated(part, dice)) };
+  // A thread that hangs would pass a timeout, too, which is no fault of its step.
+  if (node.type !== "run" || node.timeout !== undefined) return node;
+  return dice.chance(0.6) ? { ...node, isIsolated: true } : node;
+}
+
 function timed(node: Program, dice: Dice): Program {
   if (node.type === "loop") return { ...node, body: timed(node.body, dice) };
   if ("parts" in node) return { ...node, parts: node.parts.map((part) => timed(part, dice)) };
@@ -209,23 +233,24 @@ export async function play(node: Program, stage: Stage, path: string, key: strin
   const { step } = stage;
   switch (node.type) {
     case "run":
-      return stage.asks((begin) =>
-        step.run(
-          path,
-          async () => {
-            const count = begin(key);
-            if (node.timeout !== undefined && count <= node.failures) return tooLate(stage, node.timeout);
-            if (node.blockMs > 0) await stage.block(node.blockMs);
-            if (node.workMs > 0) await stage.work(node.workMs);
-            if (count <= node.failures) throw new Error(`${key} fails`);
-            return key;
-          },
-          {
-            ...(node.compensates ? { compensate: () => stage.undo(undoOf(key)) } : {}),
-            ...(node.timeout === undefined ? {} : { timeout: node.timeout.ms }),
-          },
-        ),
-      );
+      return stage.asks((begin) => {
+        const body = async (place: Place): Promise<unknown> => {
+          const count = begin(key, place);
+          if (node.timeout !== undefined && count <= node.failures) return tooLate(stage, node.timeout);
+          if (node.blockMs > 0) await place.block(node.blockMs);
+          if (node.workMs > 0) await place.work(node.workMs);
+          if (count <= node.failures) throw new Error(`${key} fails`);
+          return key;
+        };
+        const options = {
+          ...(node.compensates ? { compensate: () => stage.undo(undoOf(key)) } : {}),
+          ...(node.timeout === undefined ? {} : { timeout: node.timeout.ms }),
+        };
+        const isolated = node.isIsolated ? stage.isolate?.(key, body) : undefined;
+        return isolated
+          ? step.run({ id: path, ...options }, isolated, key)
+          : step.run(path, () => body(stage), options);
+      });
     case "invoke":
       try {
         return await stage.invoke(path, node.of);

@@ -28,6 +28,7 @@ export function pruneAtRandom(world: PrunedWorld, dice: Dice): void {
     tables.atOneMoment(() => pruneTables(tables, policy));
     for (const { id, status, endedMs } of before.values()) {
       if (tables.runs.has(id)) continue;
+      tables.prunedIds.add(id);
       const keptMs = status === "FAILED" ? policy.failedMs : policy.completedMs;
       const isOld = endedMs !== null && keptMs !== null && nowMs - endedMs >= keptMs;
       if (!isOld) oracle.fail("S51", `Run ${id} is ${status} and ended at ${endedMs}.`);

@@ -2,6 +2,8 @@
 import { continuedAs, readRunCreated, readStepRow } from "@holdfast/engine";
 import { environmentOf, plainName, qualify, type RunHead, type RunRow } from "@holdfast/store";
 import { slugOf } from "./flow-oracle.ts";
+import { isEdited, isMadeOfAnother } from "./operator-oracle.ts";
+import { BY_BULK } from "./operator-words.ts";
 import { type FlowControl, STOP } from "./planned-options.ts";
 import { compensated, type FunctionPlan, invokes, invokesStoppable, resultOf, rootKey, undoOf } from "./programs.ts";
 import type { World } from "./world.ts";
@@ -10,6 +12,16 @@ import type { World } from "./world.ts";
 const EARLY_MS = 1_500;
 /** Until a run that an event cancels is notified of it, with the lease of a gateway that died in between. */
 const TOLD_MS = 30_000;
+
+/** So long a run of a schedule may take where what is refused is given up with its lease: more than one for each pass. */
+const TICK_MS = 60_000;
+
+/** A run that a schedule made, and that may still be under way: the schedule goes on, and another one always may. */
+export const isYoungTick = ({ tables, mayRefuse }: World, { endedMs, createdMs, eventName }: RunHead): boolean =>
+  !mayRefuse &&
+  endedMs === null &&
+  plainName(eventName) === "inngest/scheduled.timer" &&
+  tables.nowMs - createdMs < TICK_MS;
 
 /** Whether every run has ended, as its function says or as something that is there made it. */
 export function checkEnds(world: World): void {
@@ -22,12 +34,15 @@ export function checkEnds(world: World): void {
     const functions = world.functions.filter(({ environment }) => environment === plan.environment);
     checkEnvironment(world, head, plan);
     const tail = log.slice(-6).map(({ kind, key }) => `${kind} ${key.slice(0, 8)}`);
+    if (isYoungTick(world, head)) continue;
     if (head.endedMs === null)
       return oracle.fail("S9", `Run ${head.id} is ${head.status}; its log ends ${tail.join(", ")}.`);
     if (!isRightLink(world, run, plan)) return;
     if (continuedAs(log) !== null) continue;
-    if (head.status === "FAILED") checkUndone(world, run, plan);
-    if (head.status === "CANCELLED" && cancelled.has(head.id)) continue;
+    if (head.status === "FAILED" && !isEdited(run)) checkUndone(world, run, plan);
+    if (head.status === "CANCELLED" && linksTo(world, head.id).some((id) => cancelled.has(id))) continue;
+    if (head.status === "CANCELLED" && cancelled.has(BY_BULK) && (head.errorJson ?? "").includes("by bulk job"))
+      continue;
     if (isStopped(head)) {
       if (!isExplained(world, run, plan)) oracle.fail("S27", `Run ${head.id} of ${plan.id}: ${head.errorJson}`);
       continue;
@@ -41,6 +56,8 @@ export function checkEnds(world: World): void {
     // There a worker that is lost costs its runs an attempt.
     if (world.isPlain && (hasLostWorker(run) || (invokes(plan.root) && [...tables.runs.values()].some(hasLostWorker))))
       continue;
+    // What it was told is not what its program gives, and what it heard was meant for another run.
+    if (isEdited(run) || (isMadeOfAnother(run) && plan.root.type === "foretold")) continue;
     const isRight = plan.fails
       ? head.status === "FAILED" && (head.errorJson ?? "").includes(`${plan.id} fails`)
       : head.status === "COMPLETED" &&
@@ -51,15 +68,28 @@ export function checkEnds(world: World): void {
   if (faults.isGentle && !world.isPlain && oracle.leasesLost > 0) oracle.fail("S21", `${oracle.leasesLost} were lost.`);
 }
 
+const chainOf = (row: RunRow | undefined) => row?.log[0] && readRunCreated(row.log[0].dataJson).meta.chain;
+
+/** The run and those before it in its chain: who cancels one that went on cancels the last one. */
+function linksTo({ tables }: World, runId: string): readonly string[] {
+  const ids: string[] = [];
+  for (let id: string | undefined = runId; id !== undefined; id = chainOf(tables.runs.get(id))?.from) ids.push(id);
+  return ids;
+}
+
+function linkOf(createdJson: string | undefined): number {
+  const { event } = JSON.parse(createdJson ?? "{}") as { event?: { data?: { link?: number } } };
+  return event?.data?.link ?? 0;
+}
+
 /** It goes on as one other run, or is the last of its chain. */
-function isRightLink({ oracle, tables }: World, { head, log }: RunRow, plan: FunctionPlan): boolean {
-  const chainOf = (row: RunRow | undefined) => row?.log[0] && readRunCreated(row.log[0].dataJson).meta.chain;
-  const next = [...tables.runs.values()].filter((row) => chainOf(row)?.from === head.id).map((row) => row.head.id);
+function isRightLink(world: World, { head, log }: RunRow, plan: FunctionPlan): boolean {
+  const { oracle, tables } = world;
+  const rows = [...tables.runs.values()].filter((row) => !isMadeOfAnother(row));
+  const next = rows.filter((row) => chainOf(row)?.from === head.id).map((row) => row.head.id);
   const wanted = continuedAs(log);
-  let length = 0;
-  for (let from = chainOf(tables.runs.get(head.id))?.from; from !== undefined; length += 1) {
-    from = chainOf(tables.runs.get(from))?.from;
-  }
+  // A run that is made of one in a chain is where that one was.
+  const length = linkOf(log[0]?.dataJson);
   const isDone = wanted !== null || head.status !== "COMPLETED" || length === plan.continues;
   if (next.join() === (wanted ?? "") && isDone && length <= plan.continues) return true;
   oracle.fail(
@@ -112,17 +142,25 @@ function isExplained(world: World, { head }: RunRow, { options }: FunctionPlan):
     );
     return startMs !== null && startedMs === undefined && endedMs >= fromMs + startMs;
   }
-  if (why.includes(`by the event \\"${STOP}\\"`)) return stopsOf(world, head).length > 0 && options.cancelOn;
+  if (why.includes(`by the event \\"${STOP}\\"`)) {
+    // One that came for an earlier run of a chain ends the one that it has gone on as.
+    const heads = linksTo(world, head.id).flatMap((id) => world.tables.runs.get(id)?.head ?? []);
+    return options.cancelOn && heads.some((one) => stopsOf(world, one, 1).length > 0);
+  }
   return why.includes("same singleton") && flowControl.type === "singleton" && flowControl.mode === "cancel";
 }
 
-/** When events came that cancel the run. */
-function stopsOf({ tables }: World, { createdMs, endedMs, eventId, functionId }: RunHead): number[] {
+/**
+ * When events came that cancel the run. A database that stood still does much in one millisecond: in which order is not
+ * seen by its time.
+ */
+function stopsOf({ tables }: World, head: RunHead, doubtMs = 0): number[] {
+  const { createdMs, endedMs, eventId, functionId } = head;
   const key = keyOf(tables.events.get(eventId)?.event.payloadJson);
   return [...tables.events.values()]
     .filter(({ event }) => event.name === qualify(environmentOf(functionId), STOP) && keyOf(event.payloadJson) === key)
     .map(({ receivedMs }) => receivedMs)
-    .filter((atMs) => atMs > createdMs && atMs <= (endedMs ?? atMs));
+    .filter((atMs) => atMs > createdMs - doubtMs && atMs <= (endedMs ?? atMs));
 }
 
 const keyOf = (payloadJson: string | undefined): unknown =>

@@ -41,6 +41,9 @@ export class SimPort extends Emitter {
     for (const one of this.#inTransit) this.#arrive(one, this.#scheduler.nowMs);
   }
 
+  /** What keeps a process alive is another question here. */
+  unref(): void {}
+
   postMessage(value: unknown): void {
     const peer = this.#peer;
     if (this.#isClosed || peer === undefined || !this.#owner?.acts()) return;

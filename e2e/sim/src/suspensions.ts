@@ -85,7 +85,7 @@ export function suspend(world: SuspendableWorld, suspension: Suspension, dice: D
     case "app":
     case "machine of app": {
       const first = dice.chance(0.5) ? app?.thread?.actor : undefined;
-      return stop(first ?? app?.main, () => [app?.main, app?.thread?.actor, ...(app?.pool?.actors ?? [])]);
+      return stop(first ?? app?.main, () => [app?.main, app?.thread?.actor, ...(app?.poolActors ?? [])]);
     }
     case "thread":
       return stop(app?.thread?.actor, () => [app?.thread?.actor]);

@@ -7,9 +7,10 @@ import {
   type Extension,
   frameKind,
 } from "../../../packages/protocol/src/index.ts";
-import { type Adversary, pickAdversaries } from "./adversaries.ts";
+import { type Adversary, type Against, pickAdversaries } from "./adversaries.ts";
 import { AppNode, type AppPlan, type AppWorld } from "./app.ts";
 import { applyFault, type FaultyWorld } from "./apply-fault.ts";
+import { Callers, type CallersWorld } from "./callers.ts";
 import { type Awaited, Clients, type ClientWorld } from "./clients.ts";
 import { CALM_STORE, type StoreConditions } from "./database/store-conditions.ts";
 import { Tables } from "./database/tables.ts";
@@ -24,6 +25,7 @@ import { Impostor, type ImpostorWorld } from "./impostor.ts";
 import { type LateFunction, planLateFunction, sendToFailing, sendToLateFunction } from "./late-function.ts";
 import { extensionsOf, LookAheadMoments } from "./look-ahead-moments.ts";
 import { CALM, type Connection, GATEWAY_EXECUTOR_REQUEST, Network } from "./network.ts";
+import { Operators, type OperatorsWorld } from "./operators.ts";
 import { Oracle } from "./oracle.ts";
 import { Pauses, type PausesWorld } from "./pauses.ts";
 import {
@@ -32,6 +34,7 @@ import {
   randomFunction,
   withChain,
   withEarlyEvent,
+  withIsolatedBodies,
   withOptions,
   withThoughts,
   withTimeouts,
@@ -45,6 +48,7 @@ import { planSuspensions, type SuspendableWorld, type Suspension, suspend } from
 import type { SimThread } from "./threads.ts";
 import type { TraceHash } from "./trace.ts";
 import { type WaitingWorld, watchReasons } from "./waiting-oracle.ts";
+import { type WatchedWorld, Watchers } from "./watchers.ts";
 
 /** In so many schedules. */
 const OPTIONS_RATE = 0.2;
@@ -58,10 +62,15 @@ const TIMEOUTS_SEED = 7_000_000_003;
 const LOOK_AHEAD_SEED = 6_000_000_031;
 const QUEUES_SEED = 8_000_000_009;
 const POOL_SEED = 9_000_000_011;
+const BODIES_SEED = 17_000_000_029;
+const HANGS_SEED = 18_000_000_041;
 const EARLY_EVENTS_SEED = 10_000_000_019;
 const CHAINS_SEED = 11_000_000_003;
 const PAUSES_SEED = 12_000_000_017;
 const PRUNING_SEED = 13_000_000_027;
+const OPERATORS_SEED = 14_000_000_029;
+const WATCHERS_SEED = 15_000_000_037;
+const CALLERS_SEED = 16_000_000_057;
 /** Of apps, and of gateways. */
 const OLDER_RATE = 0.1;
 /** Longer than a schedule. */
@@ -79,8 +88,12 @@ export class World
     ImpostorWorld,
     SilentNetworkWorld,
     PausesWorld,
-    WaitingWorld
+    WaitingWorld,
+    OperatorsWorld,
+    WatchedWorld,
+    CallersWorld
 {
+  readonly adversaries: ReadonlySet<Adversary>;
   readonly scheduler: Scheduler;
   readonly dice: Dice;
   readonly network: Network;
@@ -97,6 +110,8 @@ export class World
   readonly hasOptions: boolean;
   readonly versionPolicy: "prefer" | "strict";
   readonly isPlain: boolean;
+  /** Workers offer the extensions; without them a request that is refused is given up when its lease has ended. */
+  readonly mayRefuse: boolean;
   readonly gatewayExtensions: () => readonly Extension[];
   #calmMs: number | null = null;
   wakeMs = 0;
@@ -107,8 +122,9 @@ export class World
   apps: AppNode[] = [];
   gateways: GatewayNode[] = [];
   readonly #faultDice: Dice;
-  readonly #appPlan: Omit<AppPlan, "version" | "functions" | "environment" | "takes" | "pool">;
+  readonly #appPlan: Omit<AppPlan, "version" | "functions" | "environment" | "takes" | "pool" | "bodies">;
   #pool: AppPlan["pool"] = null;
+  #bodies: AppPlan["bodies"] = null;
   /** Of the app's first deployment. */
   readonly #first: readonly FunctionPlan[];
   readonly #versions: readonly string[];
@@ -119,10 +135,13 @@ export class World
   readonly #impostor: Impostor | null;
   readonly #queues: Queues | null;
   readonly #pauses: Pauses | null;
+  readonly operators: Operators | null;
+  readonly watchers: Watchers | null;
+  readonly callers: Callers | null;
   #ending = false;
   #born = 0;
 
-  constructor(seed: number, trace: TraceHash, always: ReadonlySet<Adversary>) {
+  constructor(seed: number, trace: TraceHash, agreed: Against) {
     const dice = createDice(seed);
     const shape = createDice(dice.fork());
     this.scheduler = new Scheduler(trace);
@@ -138,21 +157,30 @@ export class World
     const ahead = createDice(seed + LOOK_AHEAD_SEED);
     const queues = createDice(seed + QUEUES_SEED);
     const pooled = createDice(seed + POOL_SEED);
+    const bodies = createDice(seed + BODIES_SEED);
     const early = createDice(seed + EARLY_EVENTS_SEED);
     const chains = createDice(seed + CHAINS_SEED);
     const pauses = createDice(seed + PAUSES_SEED);
     const pruning = createDice(seed + PRUNING_SEED);
+    const operators = createDice(seed + OPERATORS_SEED);
+    const watchers = createDice(seed + WATCHERS_SEED);
+    const callers = createDice(seed + CALLERS_SEED);
     const own = {
       silentNetwork: quiet,
       lookAheadMoments: ahead,
       queues,
       poolThreads: pooled,
+      poolBodies: bodies,
       earlyEvents: early,
       chains,
       pauses,
       pruning,
+      operators,
+      watchers,
+      callers,
     };
-    const adversaries = pickAdversaries(against, later, own, always);
+    const adversaries = pickAdversaries(against, later, own, agreed);
+    this.adversaries = adversaries;
     this.gatewayExtensions = () => extensionsOf(ahead, OLDER_RATE);
     this.isPlain = adversaries.has("plainPeer");
     // Those that are gentle are about what must not be lost at all.
@@ -177,6 +205,7 @@ export class World
         noStack: null,
       },
     };
+    this.mayRefuse = this.#appPlan.extensions.length > 0;
     // Where leases are given up over a block, a function that always blocks for longer would never end.
     const mayBlock = this.faults.mayBlock && this.#appPlan.stall.maxStallMs === null;
     const functions = Array.from({ length: shape.between(1, 3) }, (_, i) => randomFunction(shape, i, mayBlock));
@@ -190,13 +219,19 @@ export class World
       .map((plan) => withThoughts(plan, thoughts))
       .map((plan) => withTimeouts(plan, timeouts));
     // Without the extensions an event that comes before a wait does not count.
-    if (adversaries.has("earlyEvents") && this.#appPlan.extensions.length > 0) {
+    if (adversaries.has("earlyEvents") && this.mayRefuse) {
       for (const [i, plan] of first.entries()) first[i] = withEarlyEvent(plan, early);
     }
-    if (adversaries.has("chains") && this.#appPlan.extensions.length > 0) {
+    if (adversaries.has("chains") && this.mayRefuse) {
       for (const [i, plan] of first.entries()) first[i] = withChain(plan, chains);
     }
-    this.#versions = this.hasOptions && optionsDice.chance(0.3) ? ["1", "2"] : [""];
+    if (adversaries.has("poolBodies")) {
+      for (const [i, plan] of first.entries()) first[i] = withIsolatedBodies(plan, bodies);
+      this.#bodies = this.#planBodies(bodies);
+    }
+    const hasOperators = adversaries.has("operators") && !this.hasOptions;
+    const hasVersions = (this.hasOptions && optionsDice.chance(0.3)) || (hasOperators && operators.chance(0.3));
+    this.#versions = hasVersions ? ["1", "2"] : [""];
     // Which of several versions is the newest is another question.
     const hasLateFunction = adversaries.has("staleCaches") && this.#versions.length === 1;
     const late = createDice(seed + LATE_FUNCTION_SEED);
@@ -206,14 +241,14 @@ export class World
     this.#events = new Events(this.clients, first, this.faults.windowMs, this.#twins.length > 0 ? later : null);
     this.functions = [...this.#first, ...(lateFunction ? [lateFunction.plan] : []), ...this.#twins];
     this.#impostor = adversaries.has("impostors") ? new Impostor(this, later.fork()) : null;
-    if (adversaries.has("poolThreads")) this.#isolate(pooled);
+    if (adversaries.has("poolThreads")) this.#isolate(pooled, createDice(seed + HANGS_SEED));
     this.#watch();
     if (adversaries.has("lookAheadMoments") && !faults.isGentle) {
       const moments = new LookAheadMoments(this, createDice(ahead.fork()));
       this.oracle.onLookAhead = () => moments.onLookAhead();
     }
     // Who offers no extensions runs whatever it has.
-    this.#queues = adversaries.has("queues") && this.#appPlan.extensions.length > 0 ? new Queues(queues) : null;
+    this.#queues = adversaries.has("queues") && this.mayRefuse ? new Queues(queues) : null;
     this.versionPolicy = this.hasOptions && optionsDice.chance(0.7) ? "strict" : "prefer";
     this.flow = new FlowOracle(this);
     // When runs of functions with options may start is another question.
@@ -225,6 +260,10 @@ export class World
     if (adversaries.has("suspensions")) this.#suspend(against);
     if (isNetworkSilent) this.#silence(quiet, mayBlock);
     if (adversaries.has("pruning")) pruneAtRandom(this, pruning);
+    // What becomes of runs that flow control holds back is another question.
+    this.operators = hasOperators ? new Operators(this, operators) : null;
+    this.watchers = adversaries.has("watchers") ? new Watchers(this, watchers) : null;
+    this.callers = adversaries.has("callers") && !this.hasOptions ? new Callers(this, callers) : null;
   }
 
   /** From now on nothing goes wrong; what is missing comes back. */
@@ -232,6 +271,7 @@ export class World
     this.#calmMs = this.scheduler.nowMs;
     this.#impostor?.end();
     this.#pauses?.calm();
+    this.operators?.calm();
     for (const { actor } of this.liveGateways) actor.spare();
     for (const { main, thread } of this.liveApps) {
       main.spare();
@@ -297,12 +337,18 @@ export class World
   }
 
   /** Some functions run in threads of a pool, which die. */
-  #isolate(dice: Dice): void {
+  #isolate(dice: Dice, hangs: Dice): void {
     const ids = this.#first.map(({ id }) => id).filter(() => dice.chance(0.7));
     const functionIds = ids.length > 0 ? ids : this.#first.slice(0, 1).map(({ id }) => id);
     this.#pool = { threads: dice.pick([1, 1, 2, 3]), functionIds };
     // Those schedules are about what must not be lost at all.
     const deaths = this.faults.isGentle ? 0 : dice.between(0, 5);
+    for (let count = this.faults.isGentle ? 0 : hangs.between(0, 2); count > 0; count -= 1) {
+      this.scheduler.at(hangs.within(0, this.faults.windowMs), null, () => {
+        const pools = this.liveApps.flatMap(({ pool }) => pool ?? []);
+        if (pools.length > 0) hangs.pick(pools).hang(hangs);
+      });
+    }
     for (let count = 0; count < deaths; count += 1) {
       this.scheduler.at(dice.within(0, this.faults.windowMs), null, () => {
         const pools = this.liveApps.flatMap(({ pool }) => pool ?? []);
@@ -311,6 +357,25 @@ export class World
         dice.pick(pools).end(dice, dice.chance(0.5));
       });
     }
+  }
+
+  /** Some bodies run in threads of a pool, which die or hang. */
+  #planBodies(dice: Dice): NonNullable<AppPlan["bodies"]> {
+    const deaths = this.faults.isGentle ? 0 : dice.between(0, 6);
+    for (let count = 0; count < deaths; count += 1) {
+      this.scheduler.at(dice.within(0, this.faults.windowMs), null, () => {
+        const pools = this.liveApps.flatMap(({ bodies }) => bodies ?? []);
+        if (pools.length === 0) return;
+        this.scheduler.trace.note(this.scheduler.nowMs, "fault", "harm a pool thread");
+        dice.pick(pools).harm(dice);
+      });
+    }
+    return {
+      threads: dice.pick([1, 1, 2, 3]),
+      recycleAfter: dice.pick([null, null, 1, 3]),
+      idleMs: dice.pick([null, 50, 2_000]),
+      loadMs: dice.pick([0, 20, 1_500]),
+    };
   }
 
   #suspend(dice: Dice): void {
@@ -411,6 +476,7 @@ export class World
       functions,
       takes,
       pool: this.#pool,
+      bodies: this.#bodies,
     });
     this.apps.push(app);
     app.main.onDeath(() => {

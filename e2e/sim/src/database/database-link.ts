@@ -53,6 +53,9 @@ export class DatabaseLink implements TableAccess {
       duplicateRows: 0,
       batchRetries: 0,
       lostBatches: 0,
+      lostWrites: 0,
+      restoredWrites: 0,
+      incompleteRuns: 0,
     };
     const { seconds, units } = commitHistograms();
     const histograms = { commitSeconds: seconds.read(), commitUnits: units.read() };
@@ -62,6 +65,10 @@ export class DatabaseLink implements TableAccess {
   onWake(listener: (wake: Wake) => void): () => void {
     this.#actor.scheduler.after(this.delayMs(), this.#actor, () => listener({ type: "ANYTHING" }));
     return this.#wakeChannel.listen(this.#actor, listener);
+  }
+
+  onLoss(): () => void {
+    return () => {};
   }
 
   notify(wake: Wake): void {

@@ -2,6 +2,7 @@
 import { FAILURE_KEY } from "@holdfast/engine";
 import {
   type BatchPlan,
+  type EventRow,
   type JobRow,
   Tables as MemoryTables,
   type RunRow,
@@ -39,6 +40,11 @@ export class Tables extends MemoryTables {
   stopsMs = 0;
   readonly epochMs = EPOCH_MS;
   readonly #removed = new Map<string, RunRow>();
+  readonly #removedEvents = new Map<string, EventRow>();
+  /** Runs that were removed at some time. */
+  readonly removedIds = new Set<string>();
+  /** Those of them whose time was over: their events stay until theirs is. */
+  readonly prunedIds = new Set<string>();
 
   /** `virtualMs` = since the beginning of virtual time. */
   constructor(virtualMs: () => number) {
@@ -53,13 +59,24 @@ export class Tables extends MemoryTables {
     const run = this.runs.get(runId);
     if (run) this.watch.removed(run);
     if (run) this.#removed.set(runId, { ...run, jobs: new Set(run.jobs), waits: new Map(run.waits) });
+    this.removedIds.add(runId);
+    for (const [id, event] of this.events) {
+      const { runIds } = this.#removedEvents.get(id) ?? event;
+      if (runIds.includes(runId)) this.#removedEvents.set(id, { ...event, runIds: [...runIds] });
+    }
     super.forgetRun(runId);
   }
 
   /** Puts runs back that were removed, as they were: the schedule is over, and is looked at as a whole. */
   restore(): void {
-    for (const [runId, run] of this.#removed) this.runsTable.rows.set(runId, run);
+    for (const [runId, run] of this.#removed) if (!this.runs.has(runId)) this.runsTable.rows.set(runId, run);
+    for (const [id, event] of this.#removedEvents) {
+      const later = this.events.get(id)?.runIds ?? [];
+      const runIds = [...event.runIds, ...later.filter((runId) => !event.runIds.includes(runId))];
+      this.eventTable.rows.set(id, { ...event, runIds });
+    }
     this.#removed.clear();
+    this.#removedEvents.clear();
   }
 
   protected override get watching(): TableWatch {

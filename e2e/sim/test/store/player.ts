@@ -244,6 +244,8 @@ export class Player {
     }
     const key = readWindowKey(job.key);
     if (!key) throw new Error(`no window: ${job.key}`);
+    const { functionId } = key;
+    await this.#call("openWindows", functionId, (store) => store.openWindows([functionId]));
     const window = await this.#call("loadWindow", key, (store) => store.loadWindow(key));
     const count = (window?.count ?? 0) - (this.#dice.chance(0.1) ? 1 : 0);
     const stored = window?.eventIds ?? [];

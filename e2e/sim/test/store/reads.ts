@@ -18,6 +18,7 @@ export async function readAll(pair: Pair, dice: Dice, call: Call): Promise<void>
     ...(dice.chance(0.3) ? { functionId: dice.pick(FUNCTIONS) } : {}),
     ...(dice.chance(0.3) ? { cursor: runId } : {}),
     ...(dice.chance(0.2) ? { eventId } : {}),
+    ...(dice.chance(0.1) ? { errorText: dice.pick(["e", "NONE"]) } : {}),
   };
   const kinds = dice.pick([["event", "cancel"], ["signal"], ["invoke"]] as const);
   const name = dice.pick(["e0", "e1", "s0", "s1", "r0001"]);
@@ -32,7 +33,8 @@ export async function readAll(pair: Pair, dice: Dice, call: Call): Promise<void>
   await call("getEvent", eventId, (store) => store.getEvent(eventId));
   const page = {
     limit: 3,
-    ...(dice.chance(0.5) ? { name: "e0" } : {}),
+    ...(dice.chance(0.5) ? { name: dice.pick(["e0", "e*", "none"]) } : {}),
+    ...(dice.chance(0.3) ? { environment: dice.pick(["", "preview"]) } : {}),
     ...(dice.chance(0.3) ? { cursor: eventId } : {}),
   };
   await call("listEvents", page, (store) => store.listEvents(page));
@@ -43,8 +45,19 @@ export async function readAll(pair: Pair, dice: Dice, call: Call): Promise<void>
   await call("loadRegistry", "", (store) => store.loadRegistry());
   await call("openRuns", runIds, (store) => store.openRuns(runIds));
   await readPlaces(pair, dice, call);
+  const keys = [...events.values()].flatMap(({ event }) =>
+    event.idempotencyKey == null ? [] : [{ name: event.name, key: event.idempotencyKey }],
+  );
+  await call("eventsOfKeys", keys, (store) => store.eventsOfKeys([...keys, { name: "none", key: "none" }]));
+  await call("limitUse", FUNCTIONS, async (store) => ({ ...(await store.limitUse(FUNCTIONS)), nowMs: 0 }));
+  await call("listCrons", "", (store) => store.listCrons());
   const unmoved = { limit: dice.pick([1, 3, 100]), ...(dice.chance(0.3) ? { cursor: runId } : {}) };
   await call("unmovedRuns", unmoved, (store) => store.unmovedRuns(unmoved));
+  // All three, since a draw would change what every seed plays.
+  for (const dueForMs of [0, 1_000, 60_000]) {
+    const overdue = { functionIds: [...FUNCTIONS], dueForMs };
+    await call("overdueWork", overdue, (store) => store.overdueWork(overdue));
+  }
   await call("registryVersion", "", (store) => store.registryVersion());
 }
 
