@@ -10,6 +10,11 @@ const linkCore = "^packages/sdk/src/connection/machines/";
 /** Files that may not touch the outside; packages/tooling/src/purity.mjs has the same list and checks the globals. */
 const engine = "^packages/engine/src/";
 const store = "^packages/store/src/";
+const graph = "^packages/graph/src/";
+const graphRender = "^packages/graph/src/render\\.ts$";
+/** Random graphs and what the reference says of them, for the tests of the package and those on real gateways. */
+const randomGraphs = "^packages/graph/test/interpret/(random-graphs|reference)\\.ts$";
+const graphDefinition = "^packages/graph/src/definition\\.ts$";
 const engineIndex = "^packages/engine/src/index\\.ts$";
 const server = "^packages/postgres-server/src/";
 /** Stores outside the process: each has a folder of its own. */
@@ -21,7 +26,9 @@ const pure = [
   "^packages/sdk/src/isolation/machines/",
   engine,
   store,
+  `${graph}(json|definition|templates|interpret|status)/`,
   "^gateway-mock/src/dispatch/admission/",
+  "^gateway-mock/src/faults/rules/",
   "/src/.*-machine\\.ts$",
 ];
 const ports = ["^packages/core/src/(clock|random)\\.ts$", "^packages/engine/src/digest\\.ts$"];
@@ -60,7 +67,17 @@ const roomsOf = (folder, label, rooms) =>
     to: { path: `^${folder}/`, pathNot: [room, ...seen].map((one) => `^${folder}/${one}(/|\\.ts$)`) },
   }));
 
-const heart = ["ports", "notices", "dispatcher-effects", "run-cache", "run-ends", "run-reads", "database-time"];
+const heart = [
+  "ports",
+  "notices",
+  "spans",
+  "span-facts",
+  "dispatcher-effects",
+  "run-cache",
+  "run-ends",
+  "run-reads",
+  "database-time",
+];
 /** Files of the SDK that every room but the connection thread may import. */
 const sdkGround = ["options", "own-files", "runtime", "version"];
 const rooms = [
@@ -75,13 +92,15 @@ const rooms = [
   ...roomsOf("packages/sdk/src", "sdk", {
     // Types of what is published, for the map of channels.
     diagnostics: ["connection/shared", ...sdkGround],
-    events: sdkGround,
+    telemetry: sdkGround,
+    events: ["telemetry", ...sdkGround],
     steps: ["events", ...sdkGround],
     functions: ["events", "steps", ...sdkGround],
-    execution: ["diagnostics", "events", "steps", "functions", ...sdkGround],
+    execution: ["diagnostics", "telemetry", "events", "steps", "functions", ...sdkGround],
     isolation: ["diagnostics", "steps", "execution", ...sdkGround],
     "function-test": ["events", "steps", "functions", "execution", "sdk", ...sdkGround],
-    runs: ["events", "steps", ...sdkGround],
+    runs: ["telemetry", "events", "steps", ...sdkGround],
+    operate: ["events", "steps", "runs", ...sdkGround],
     app: ["events", "steps/references", "functions", "runs", "connection", ...sdkGround],
   }),
   ...roomsOf("packages/sdk/src/isolation", "isolation", {
@@ -90,13 +109,27 @@ const rooms = [
     main: ["shared", "machines"],
     thread: ["shared"],
   }),
+  ...roomsOf("packages/graph/src", "graph", {
+    json: [],
+    templates: ["json"],
+    definition: ["templates", "json"],
+    interpret: ["definition", "templates", "json"],
+    nodes: ["definition", "templates", "interpret", "json"],
+    status: ["definition", "templates", "interpret", "nodes/http", "json"],
+    run: ["definition", "interpret", "nodes", "json"],
+    sandbox: ["nodes", "json"],
+    client: ["definition", "nodes", "run", "sandbox", "status", "json"],
+    render: ["definition", "status"],
+    "react-flow": ["definition"],
+  }),
   ...roomsOf("gateway-mock/src/dispatch", "dispatch", {
     registry: [],
     workers: ["registry", ...heart],
     admission: ["workers"],
-    events: ["registry", "workers", "admission", ...heart],
-    queue: ["registry", "workers", "admission", "events", ...heart],
-    repair: ["registry", "workers", "admission", "events", "queue", ...heart],
+    graphs: [],
+    events: ["registry", "workers", "admission", "graphs", ...heart],
+    queue: ["registry", "workers", "admission", "graphs", "events", ...heart],
+    repair: ["registry", "workers", "admission", "graphs", "events", "queue", ...heart],
   }),
   ...roomsOf("gateway-mock/src/store-postgres", "store-postgres", {
     connection: [],
@@ -114,7 +147,8 @@ module.exports = {
       to: { circular: true },
     }),
     forbids("resolvable", "The import leads nowhere, or to a package that no package.json names.", {
-      from: {},
+      // What examples are given is compiled as a user's project would be, where these packages are installed.
+      from: { pathNot: "^packages/tooling/src/example-givens/" },
       to: { couldNotResolve: true },
     }),
     forbids(
@@ -142,7 +176,10 @@ module.exports = {
       "A pure file imports no package that touches the outside; ms and ulid are pure as the core uses them.",
       {
         from: { path: pure, pathNot: ports },
-        to: { path: "(^|/)node_modules/", pathNot: [npm("ms", "ulid", "croner", "@marcbachmann", "re2js")] },
+        to: {
+          path: "(^|/)node_modules/",
+          pathNot: [npm("ms", "ulid", "croner", "@marcbachmann", "re2js", "@cfworker")],
+        },
       },
     ),
     forbids(
@@ -175,8 +212,11 @@ module.exports = {
           "^$1/",
           "^(packages/[^/]+|gateway-mock)/(src/index\\.ts|dist/|package\\.json)",
           "^packages/sdk/src/(connect|testing)\\.ts$",
+          graphDefinition,
+          graphRender,
           "^packages/tooling/src/runs\\.ts$",
           "^packages/(engine/test|store/test/contract)/",
+          randomGraphs,
           "/node_modules/",
         ],
       },
@@ -213,6 +253,19 @@ module.exports = {
       "^packages/sdk/src/(execution|functions)/",
       "^packages/sdk/src/isolation/(shared|thread)/",
       "^packages/sdk/src/version\\.ts$",
+    ]),
+    // In tests of functions it stands where the connection thread does, in the main thread: with parts of both.
+    onlyWorkspace("sdk-in-memory-imports", "^packages/sdk/src/connection/in-memory/", [
+      coreIndex,
+      protocol,
+      shared,
+      "^packages/sdk/src/connection/in-memory/",
+      "^packages/sdk/src/connection/main/(connection-pool|create-isolation|handler-pool)\\.ts$",
+      "^packages/sdk/src/connection/pool-thread/(isolated-strategy|test-messages)\\.ts$",
+      "^packages/sdk/src/connection/thread/(isolated-requests|pool-threads|thread-effect)\\.ts$",
+      "^packages/sdk/src/(execution|functions)/",
+      "^packages/sdk/src/isolation/main/",
+      "^packages/sdk/src/(runtime|version)\\.ts$",
     ]),
     onlyWorkspace("sdk-main-imports", "^packages/sdk/src/connection/main/", [
       coreIndex,
@@ -252,8 +305,25 @@ module.exports = {
       "sdk-npm",
       "^packages/sdk/src/",
       ["@standard-schema"],
-      ["^packages/sdk/src/connection/thread/", "^packages/sdk/src/thread-script\\.ts$"],
+      ["^packages/sdk/src/connection/thread/", "^packages/sdk/src/(thread-script|opentelemetry)\\.ts$"],
     ),
+    onlyNpm("sdk-opentelemetry-npm", "^packages/sdk/src/opentelemetry\\.ts$", ["@opentelemetry/api"]),
+    onlyWorkspace("sdk-opentelemetry-imports", "^packages/sdk/src/opentelemetry\\.ts$", [
+      "^packages/sdk/src/telemetry/tracing\\.ts$",
+    ]),
+    forbids(
+      "gateway-opentelemetry",
+      "Only the room that exports spans knows OpenTelemetry, and loads it when asked to.",
+      {
+        from: { path: "^gateway-mock/src/", pathNot: ["^gateway-mock/src/telemetry/"] },
+        to: { path: npm("@opentelemetry") },
+      },
+    ),
+    onlyWorkspace("gateway-telemetry-imports", "^gateway-mock/src/telemetry/", [
+      coreIndex,
+      "^gateway-mock/src/telemetry/",
+      "^gateway-mock/src/dispatch/index\\.ts$",
+    ]),
     onlyNpm("sdk-thread-npm", "^packages/sdk/src/connection/thread/", ["ws", "undici", "@jridgewell/trace-mapping"]),
     onlyWorkspace("sdk-stands-alone", "^packages/sdk/src/", [coreIndex, protocol, engineIndex, "^packages/sdk/src/"]),
     forbids("function-test-shares-sdk", "What exists at run time is in dist/sdk.js once, and comes from sdk.ts.", {
@@ -278,12 +348,35 @@ module.exports = {
       "^packages/postgres-server/src/index\\.ts$",
       engineIndex,
       storeIndex,
+      graphDefinition,
       "^gateway-mock/src/",
     ]),
+    onlyWorkspace("dashboard-stands-alone", "^gateway-mock/dashboard/src/", [
+      "^gateway-mock/dashboard/src/",
+      graphRender,
+    ]),
+    onlyNpm("dashboard-npm", "^gateway-mock/dashboard/src/", ["preact", "@preact", "uplot", "vite"]),
+    forbids("dashboard-apart", "The gateway serves the page's files as they are built; it imports none of them.", {
+      from: { path: "^(packages|gateway-mock/src|e2e)/" },
+      to: { path: "^gateway-mock/dashboard/" },
+    }),
     onlyWorkspace("store-imports-core", store, [store, coreIndex]),
     onlyNpm("store-npm", store, []),
     onlyWorkspace("engine-imports", engine, [engine, coreIndex, protocol, storeIndex]),
     onlyNpm("engine-npm", engine, ["@marcbachmann", "croner", "re2js"]),
+    onlyWorkspace("graph-imports", graph, [
+      graph,
+      coreIndex,
+      engineIndex,
+      "^packages/sdk/(dist/|src/(index|client|isolate)\\.ts$)",
+    ]),
+    onlyNpm("graph-npm", graph, [
+      ...["@cfworker", "re2js", "quickjs-emscripten-core", "@jitl", "@standard-schema", "@dagrejs"],
+    ]),
+    forbids("graph-definition-without-sdk", "What editors and the gateway load of graphs has nothing of the SDK.", {
+      from: { path: `${graph}(json|definition|templates|interpret|status|render|react-flow)(/|\\.ts$)` },
+      to: { path: "^packages/sdk/" },
+    }),
     forbids("gateway-postgres-server", "Only the part that starts the embedded server knows it.", {
       from: { path: "^gateway-mock/src/", pathNot: ["^gateway-mock/src/postgres"] },
       to: { path: "^packages/postgres-server/" },
@@ -307,6 +400,16 @@ module.exports = {
       from: { path: "^gateway-mock/src/dispatch/" },
       to: { path: ["^gateway-mock/src/(http|ws)/", npm("ws", "hono", "@hono", "postgres")] },
     }),
+    onlyWorkspace("gateway-fault-rules", "^gateway-mock/src/faults/rules/", [
+      "^gateway-mock/src/faults/rules/",
+      coreIndex,
+      protocol,
+      engineIndex,
+    ]),
+    forbids("faults-at-the-edges", "Nothing that moves runs on knows of faults: they happen at the gateway's edges.", {
+      from: { path: ["^gateway-mock/src/(dispatch|store-[^/]+|ws|live|graphs)/"] },
+      to: { path: "^gateway-mock/src/faults/" },
+    }),
     forbids("dispatch-by-its-door", "The rest of the gateway sees what dispatch/index.ts shows.", {
       from: { path: "^gateway-mock/src/", pathNot: ["^gateway-mock/src/dispatch/"] },
       to: { path: "^gateway-mock/src/dispatch/", pathNot: ["^gateway-mock/src/dispatch/index\\.ts$"] },
@@ -321,9 +424,10 @@ module.exports = {
       "^e2e/",
       [
         "^e2e/",
-        "^packages/(sdk|testing)/(dist|src/index\\.ts|src/(connect|testing|functions)\\.ts)",
+        "^packages/(sdk|testing|graph)/(dist|src/index\\.ts|src/(connect|testing|functions|definition)\\.ts)",
         "^gateway-mock/(dist|src/index\\.ts)",
         "^packages/tooling/src/vitest-base\\.ts$",
+        randomGraphs,
       ],
       ["^e2e/sim/"],
     ),
@@ -332,12 +436,12 @@ module.exports = {
       "^e2e/sim/",
       coreIndex,
       protocol,
-      "^packages/sdk/src/(app|diagnostics|events|connection|execution|functions|isolation|steps)/",
+      "^packages/sdk/src/(app|diagnostics|events|connection|execution|functions|isolation|steps|telemetry)/",
       "^packages/sdk/src/version\\.ts$",
       "^gateway-mock/src/(config/config|gateway-core)\\.ts$",
       engineIndex,
       storeIndex,
-      "^gateway-mock/src/(dispatch|http|ws)/",
+      "^gateway-mock/src/(dispatch|http|live|ws)/",
       "^gateway-mock/src/store-postgres/index\\.ts$",
       "^packages/testing/(dist|src/index\\.ts)",
       "^packages/tooling/src/(vitest-base|simulate|processes|workspace)\\.(ts|mjs)$",
@@ -352,7 +456,7 @@ module.exports = {
     enhancedResolveOptions: {
       exportsFields: ["exports"],
       conditionNames: ["import", "types", "node", "default"],
-      extensions: [".ts", ".js", ".mjs", ".cjs", ".d.ts"],
+      extensions: [".ts", ".tsx", ".js", ".mjs", ".cjs", ".d.ts"],
     },
   },
 };
