@@ -5,7 +5,7 @@
 import { constants } from "node:os";
 import { HoldfastError, sleep, systemClock, systemTimers } from "@holdfast/core";
 import { EXIT, type ExitCode } from "./exit-codes.ts";
-import type { GatewayClient } from "./gateway-client.ts";
+import { type GatewayClient, isPassing } from "./gateway-client.ts";
 import type { Output } from "./output.ts";
 import { withProgress } from "./progress.ts";
 import { isEnded, type ShownRunDetail } from "./run-text.ts";
@@ -45,7 +45,10 @@ export interface WaitOptions {
   readonly speaks?: boolean;
 }
 
-/** The runs as they are when all have ended, or when `timeoutMs` is over. */
+/**
+ * The runs as they are when all have ended, or when `timeoutMs` is over. A gateway that goes once a run is known is waited
+ * for as long.
+ */
 export async function awaitRuns(
   client: GatewayClient,
   ids: readonly string[],
@@ -56,17 +59,30 @@ export async function awaitRuns(
   const text = (): string => `Waiting for ${open === 1 ? "a run" : `${open} runs`} to end …`;
   const changes = speaks && !output.showsProgress ? new Changes(output) : undefined;
   const awaitRun = async (id: string): Promise<ShownRunDetail> => {
-    if (changes) changes.show(await getRun(client, id).catch(unlessClosing));
+    let isKnown = false;
+    let failure: unknown;
+    /** Null: another gateway, or this one once it is back, is to be asked. */
+    const unlessPassing = (error: unknown): null => {
+      const isClosing = HoldfastError.is(error) && error.code === "GATEWAY_CLOSING";
+      if (!isClosing && !(isKnown && isPassing(error))) throw error;
+      failure = error;
+      return null;
+    };
+    if (changes) changes.show(await getRun(client, id).catch(unlessPassing));
     for (;;) {
       const askedMs = systemClock.monotonicMs();
       const waitMs = Math.round(Math.max(1, Math.min(WAIT_MS, endMs - askedMs)));
-      const run = await getRun(client, id, { log, waitMs, links }).catch(unlessClosing);
+      const run = await getRun(client, id, { log, waitMs, links }).catch(unlessPassing);
       changes?.show(run);
+      if (run) isKnown = true;
       if (run && isEnded(run)) {
         open -= 1;
         return run;
       }
-      if (run && systemClock.monotonicMs() >= endMs) return run;
+      if (systemClock.monotonicMs() >= endMs) {
+        if (run) return run;
+        throw failure;
+      }
       const early = waitMs - (systemClock.monotonicMs() - askedMs);
       if (early > 0) await sleep(systemTimers, Math.min(PAUSE_MS, early));
     }
@@ -79,12 +95,6 @@ export async function awaitRuns(
   } finally {
     unlisten();
   }
-}
-
-/** Null: another gateway, or this one once it is back, is to be asked. */
-function unlessClosing(error: unknown): null {
-  if (HoldfastError.is(error) && error.code === "GATEWAY_CLOSING") return null;
-  throw error;
 }
 
 /** A line for each run that has another status than it had. */

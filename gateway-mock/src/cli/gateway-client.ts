@@ -2,13 +2,24 @@
  * Calls a running gateway over HTTP. A signing key may be given as it is or as its hash: the hash of what was given is
  * tried first, so that the key itself is sent only where that is refused.
  */
-import { ERROR_CATALOGUE, type ErrorCode, HoldfastError, messageOf } from "@holdfast/core";
+import {
+  ERROR_CATALOGUE,
+  type ErrorCode,
+  HoldfastError,
+  messageOf,
+  sleep,
+  systemClock,
+  systemTimers,
+} from "@holdfast/core";
 import { isRecord, parseJsonBytes } from "@holdfast/protocol";
 import type { GatewayKey } from "../config/keys-config.ts";
 import { ENVIRONMENT_HEADER } from "../http/guard.ts";
 import { hashSigningKey } from "../http/keys.ts";
 
 const CALL_TIMEOUT_MS = 30_000;
+/** Before a gateway that is starting is asked again. */
+const STARTING_PAUSE_MS = 250;
+const STARTING: ErrorCode = "GATEWAY_STARTING";
 /** Any will do where none is required. */
 const NO_EVENT_KEY = "cli";
 
@@ -34,6 +45,16 @@ export interface GatewayClient {
   headers(): Promise<Readonly<Record<string, string>>>;
 }
 
+/** What a gateway says, or does not say, while it goes and comes: the same call may succeed in a moment. */
+const PASSING: ReadonlySet<ErrorCode> = new Set([
+  "GATEWAY_UNREACHABLE",
+  "GATEWAY_STARTING",
+  "GATEWAY_CLOSING",
+  "STORE_FAILED",
+]);
+
+export const isPassing = (error: unknown): boolean => HoldfastError.is(error) && PASSING.has(error.code);
+
 /** @throws HoldfastError `GATEWAY_USAGE` */
 export function gatewayClient(settings: ClientSettings): GatewayClient {
   const url = baseUrl(settings.url);
@@ -56,12 +77,20 @@ export function gatewayClient(settings: ClientSettings): GatewayClient {
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
   };
-  const call = async <T extends object>(method: string, path: string, body?: unknown): Promise<T> => {
-    let answer = await once(method, path, body);
+  const withBearer = async (method: string, path: string, body: unknown): Promise<Answer> => {
+    const answer = await once(method, path, body);
     const other = bearers.find((one) => one !== bearer);
-    if (answer.status === 401 && other !== undefined) {
-      bearer = other;
-      answer = await once(method, path, body);
+    if (answer.status !== 401 || other === undefined) return answer;
+    bearer = other;
+    return once(method, path, body);
+  };
+  const call = async <T extends object>(method: string, path: string, body?: unknown, waits = true): Promise<T> => {
+    const endMs = systemClock.monotonicMs() + (waits ? timeoutMs : 0);
+    let answer = await withBearer(method, path, body);
+    // It listens before it can answer, and has done nothing of what it was asked: a command right after a start waits.
+    while (answer.body.code === STARTING && systemClock.monotonicMs() < endMs) {
+      await sleep(systemTimers, STARTING_PAUSE_MS);
+      answer = await withBearer(method, path, body);
     }
     // What a gateway of this version answers; it is printed, and little else depends on it.
     if (answer.ok) return answer.body as T;
@@ -79,7 +108,7 @@ export function gatewayClient(settings: ClientSettings): GatewayClient {
     },
     async headers() {
       // Which form of the key is accepted is known after a call.
-      await call("GET", "/dev");
+      await call("GET", "/dev", undefined, false);
       return ownHeaders();
     },
   };

@@ -9,7 +9,7 @@ import {
   systemTimers,
 } from "@holdfast/core";
 import { isRecord } from "@holdfast/protocol";
-import type { GatewayClient } from "./gateway-client.ts";
+import { type GatewayClient, isPassing } from "./gateway-client.ts";
 
 /** Gateways send something every 15 s. */
 const SILENT_MS = 45_000;
@@ -28,7 +28,7 @@ export interface LiveOptions {
 }
 
 /**
- * Ends when the signal fires. Once it has begun it waits for a gateway that is gone.
+ * Ends when the signal fires. It waits for a gateway that is starting and, once it has begun, for one that is gone.
  * @throws HoldfastError what the gateway says against it, and `GATEWAY_UNREACHABLE` where there is none at first
  */
 export async function* liveMessages(
@@ -53,9 +53,9 @@ export async function* liveMessages(
       if (signal.aborted) return;
       const isLost = HoldfastError.is(error) && error.code === "POSITION_INVALID";
       if (isLost) reader.lastId = null;
-      const isAway = HoldfastError.is(error) && (error.code === "GATEWAY_UNREACHABLE" || error.code === "STORE_FAILED");
-      if (!isLost && (!hasBegun || !isAway)) throw error;
-      if (failures === 0) onGone(messageOf(error));
+      const isStarting = HoldfastError.is(error) && error.code === "GATEWAY_STARTING";
+      if (!isLost && !isStarting && !(hasBegun && isPassing(error))) throw error;
+      if (failures === 0 && hasBegun) onGone(messageOf(error));
     }
   }
 }
@@ -109,7 +109,9 @@ async function refusalOf(response: Response): Promise<HoldfastError> {
   if (code === "POSITION_INVALID" || code === "NOT_FOUND" || code === "BODY_INVALID" || code === "STORE_FAILED") {
     return new HoldfastError(code, message);
   }
-  if (code === "OPTION_INVALID" || code === "UNAUTHORIZED") return new HoldfastError(code, message);
+  if (code === "OPTION_INVALID" || code === "UNAUTHORIZED" || code === "GATEWAY_STARTING") {
+    return new HoldfastError(code, message);
+  }
   return new HoldfastError(response.status >= 500 ? "GATEWAY_UNREACHABLE" : "BODY_INVALID", message);
 }
 

@@ -29,9 +29,10 @@ export function listen(host: string, port: number, flag: string): Promise<{ serv
     maxHeaderSize: GATEWAY_LIMITS.maxHeaderBytes,
   });
   server.maxHeadersCount = 100;
-  server.on("request", (_, response) => {
+  server.on("request", ({ url }, response) => {
     response.writeHead(503, { "Content-Type": "application/json", "Retry-After": "1" });
-    response.end(JSON.stringify({ error: "The gateway is starting.", code: STARTING, status: 503 }));
+    const none = url?.startsWith("/e/") ? { ids: [] } : {};
+    response.end(JSON.stringify({ ...none, error: "The gateway is starting.", code: STARTING, status: 503 }));
   });
   return new Promise((resolve, reject) => {
     server.once("error", (error: NodeJS.ErrnoException) => reject(listenError(error, host, port, flag)));

@@ -1,3 +1,7 @@
+/**
+ * The step tools that the handler of a pass is called with: what its calls find is handed on, and names of events that
+ * are probably misspelt are hinted at once.
+ */
 import { hintOnce, nameHint } from "../functions/name-hints.ts";
 import { schemaFor } from "../functions/registry.ts";
 import type { StepCall } from "../steps/step-call.ts";
