@@ -37,7 +37,23 @@ export function sumUp(output, code) {
  * @param {string} output
  */
 export function failuresIn(output) {
-  return [...output.matchAll(/^FAILED .*(?:\r?\n {4}.*)*/gm)].map(([text]) => text);
+  return saidIn(output, "FAILED");
+}
+
+/**
+ * What failed once and passed on its second try.
+ * @param {string} output
+ */
+export function flakyIn(output) {
+  return saidIn(output, "FLAKY");
+}
+
+/**
+ * @param {string} output
+ * @param {string} mark
+ */
+function saidIn(output, mark) {
+  return [...output.matchAll(new RegExp(`^${mark} .*(?:\\r?\\n {4}.*)*`, "gm"))].map(([text]) => text);
 }
 
 if (isProgram(import.meta.url)) {
@@ -45,11 +61,13 @@ if (isProgram(import.meta.url)) {
   let passed = 0;
   let failed = 0;
   const failures = [];
+  const flaky = [];
   for (const { command, args, timeoutMs } of suites) {
     console.log(`\n=== ${[command, ...args].join(" ").replaceAll(`${root}/`, "")}`);
     const result = await run(command, args, { cwd: root, output: "both", timeoutMs });
     const counts = sumUp(result.output, result.code);
     failures.push(...failuresIn(result.output));
+    flaky.push(...flakyIn(result.output));
     if (result.code !== 0)
       failures.push(`FAILED ${args.at(0)}: exit code ${result.code}${result.timedOut ? ", after its time limit" : ""}`);
     if (result.left.length > 0) {
@@ -61,6 +79,7 @@ if (isProgram(import.meta.url)) {
     passed += counts.passed;
     failed += counts.failed;
   }
+  if (flaky.length > 0) console.log(`\n${flaky.join("\n")}`);
   if (failures.length > 0) console.log(`\n${failures.join("\n")}`);
   console.log(`\n${passed} passed, ${failed} failed`);
   process.exitCode = failed > 0 || passed === 0 ? 1 : 0;

@@ -1,10 +1,10 @@
-import { expect, test, vi } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { inRoot } from "../src/workspace.mjs";
 import { fixture } from "./fixture.ts";
 
 // Read when the module is loaded.
 vi.stubEnv("WORKSPACE_TOOLS_GRACE_MS", "1000");
-const { failuresIn, sumUp } = await import("../src/ci.mjs");
+const { failuresIn, flakyIn, sumUp } = await import("../src/ci.mjs");
 const { countResults, runSuite } = await import("../src/suite.mjs");
 
 const report = (
@@ -78,4 +78,61 @@ test("leaks", () => {
   expect(counts.problems.join("\n")).toContain("leak.txt");
   expect(counts.failed).toBe(counts.problems.length);
   if (process.platform === "linux") expect(counts.problems).toHaveLength(2);
+});
+
+describe("a second try", () => {
+  /** A suite with the projects `pure` and `real`, whose tests fail until a file of theirs is there. */
+  const suite = (files: Record<string, string>): string =>
+    fixture(
+      {
+        "vitest.config.mjs": `export default { test: { projects: [
+  { test: { name: "pure", include: ["pure/*.test.ts"] } },
+  { test: { name: "real", include: ["real/*.test.ts"] } },
+] } };`,
+        ...files,
+      },
+      { node_modules: inRoot("node_modules") },
+    );
+  const failsOnce = `import { existsSync, writeFileSync } from "node:fs";
+import { expect, test } from "vitest";
+test("one", () => {});
+test("fails at first", () => {
+  const mark = import.meta.filename + ".mark";
+  const isFirst = !existsSync(mark);
+  writeFileSync(mark, "");
+  expect(isFirst).toBe(false);
+});`;
+  const alwaysFails = `import { expect, test } from "vitest";
+test("fails", () => expect(1).toBe(2));`;
+
+  async function counted(folder: string): Promise<{ passed: number; failed: number; said: string }> {
+    const shown = vi.spyOn(console, "log").mockImplementation(() => {});
+    const { passed, failed } = await runSuite(folder, { timeoutMs: 60_000, quiet: true });
+    const said = shown.mock.calls.flat().join("\n");
+    shown.mockRestore();
+    return { passed, failed, said };
+  }
+
+  test("is given to real tests, and said at the end", async () => {
+    const { said, ...counts } = await counted(suite({ "real/a.test.ts": failsOnce }));
+    expect(counts).toEqual({ passed: 2, failed: 0 });
+    expect(flakyIn(said)).toEqual([expect.stringMatching(/a\.test\.ts: fails at first\n {4}AssertionError/)]);
+    expect(failuresIn(said)).toEqual([]);
+  });
+
+  test("is not given to pure tests, or where it was said that there is none", async () => {
+    const both = { "real/a.test.ts": failsOnce, "pure/b.test.ts": failsOnce };
+    expect(await counted(suite(both))).toMatchObject({ passed: 2, failed: 2 });
+    vi.stubEnv("HOLDFAST_SECOND_TRY", "no");
+    expect(await counted(suite({ "real/a.test.ts": failsOnce }))).toMatchObject({ passed: 1, failed: 1 });
+    vi.stubEnv("HOLDFAST_SECOND_TRY", undefined);
+  });
+
+  test("changes nothing for what fails again, or for many files", async () => {
+    const { said, ...counts } = await counted(suite({ "real/a.test.ts": alwaysFails }));
+    expect(counts).toEqual({ passed: 0, failed: 1 });
+    expect([failuresIn(said).length, flakyIn(said).length]).toEqual([1, 0]);
+    const many = Object.fromEntries(["a", "b", "c", "d"].map((name) => [`real/${name}.test.ts`, failsOnce]));
+    expect(await counted(suite(many))).toMatchObject({ passed: 4, failed: 4 });
+  });
 });
