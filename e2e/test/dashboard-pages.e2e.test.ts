@@ -155,3 +155,34 @@ test("a read-only page shows all of it and offers nothing that changes it", asyn
     await gateway.child.stop();
   }
 });
+
+test("an error leads to the page that explains it, on every width, in both themes, without scripts", async () => {
+  const gateway = await startGateway({ args: ["--store", "memory"] });
+  try {
+    const page = await dashboard.open(`${gateway.url}/ui/runs/nothing`);
+    const opened = page.context().waitForEvent("page");
+    await page.getByRole("alert").getByRole("link", { name: "About NOT_FOUND" }).click();
+    const explained = await opened;
+    await explained.getByRole("heading", { name: "NOT_FOUND" }).waitFor();
+    await explained.getByRole("heading", { name: "What to do" }).waitFor();
+    await explained.getByRole("link", { name: "All codes" }).click();
+    await explained.getByRole("link", { name: "WATCHERS_FULL" }).click();
+    await explained.getByRole("heading", { name: "WATCHERS_FULL" }).waitFor();
+    await explained.getByRole("link", { name: "Holdfast" }).click();
+    await explained.getByRole("heading", { name: "Overview" }).waitFor();
+    await closePage(page);
+    for (const viewport of [WIDE, NARROW]) {
+      for (const theme of ["light", "dark"] as const) {
+        const one = await dashboard.open(`${gateway.url}/errors`, { viewport, theme });
+        for (const path of ["/errors", "/errors/SIGNING_KEY_INVALID", "/errors/SIGNING_KEY_INVALLID"]) {
+          await one.goto(`${gateway.url}${path}`);
+          await one.locator("h1").waitFor();
+          expect([path, await overflow(one), await accessibilityProblems(one)]).toEqual([path, 0, []]);
+        }
+        await closePage(one);
+      }
+    }
+  } finally {
+    await gateway.child.stop();
+  }
+});

@@ -15,7 +15,7 @@ import { CONNECT_PATH } from "@holdfast/protocol";
 import type { RetentionPolicy, Store } from "@holdfast/store";
 import { getRequestListener } from "@hono/node-server";
 import { CleanUps } from "./clean-ups.ts";
-import { GATEWAY_LIMITS, type GatewayConfig, isLoopback, resolveConfig } from "./config/config.ts";
+import { addressForCallers, GATEWAY_LIMITS, type GatewayConfig, isLoopback, resolveConfig } from "./config/config.ts";
 import type { GatewayOptions } from "./config/gateway-options.ts";
 import type { Dispatcher } from "./dispatch/index.ts";
 import type { Conversations } from "./faults/conversations.ts";
@@ -34,6 +34,7 @@ import { directListener } from "./http/direct-listener.ts";
 import { directRoutes } from "./http/direct-routes.ts";
 import { statusOf } from "./http/errors.ts";
 import { closeServer, listen } from "./http/listen.ts";
+import { errorDocsAt } from "./http/page/error-page.ts";
 import { pageFiles } from "./http/page/files.ts";
 import { PageSessions } from "./http/page/sessions.ts";
 import type { HttpParts } from "./http/parts.ts";
@@ -160,6 +161,7 @@ async function start(config: GatewayConfig, ports: GatewayPorts, cleanUps: Clean
     keys,
     callers,
     page: pageOf(config, keys, callers),
+    errorDocs: errorDocsAt(addressForCallers(config, keys.enforced ? undefined : url)),
     clock: systemClock,
     log,
     version: VERSION,
@@ -195,7 +197,7 @@ async function start(config: GatewayConfig, ports: GatewayPorts, cleanUps: Clean
     connectUrl: `ws://${hostInUrl(config.host)}:${second.port}${CONNECT_PATH}`,
     connectPort: second.port,
     failed: lost,
-    dashboardLink: () => dashboardLink(url, httpParts.page),
+    dashboardLink: () => dashboardLink(config.publicUrl ?? url, httpParts.page),
     drain: () => live.close().then(() => core.drain()),
     skipTime,
     close: () => {
@@ -321,11 +323,12 @@ function serve(
   }
 }
 
-function callerRules({ host, allowedHosts, allowedOrigins }: GatewayConfig, ports: readonly number[]): CallerRules {
-  const own = readHost(hostInUrl(host));
+function callerRules(config: GatewayConfig, ports: readonly number[]): CallerRules {
+  const { host, allowedHosts, allowedOrigins, publicUrl } = config;
+  const own = [hostInUrl(host), ...(publicUrl === undefined ? [] : [new URL(publicUrl).host])];
   return {
     checksHost: isLoopback(host) || allowedHosts.length > 0,
-    hosts: own ? [own.hostname, ...allowedHosts] : allowedHosts,
+    hosts: [...own.flatMap((text) => readHost(text)?.hostname ?? []), ...allowedHosts],
     origins: allowedOrigins,
     ports,
   };

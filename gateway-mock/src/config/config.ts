@@ -123,6 +123,16 @@ function neverThrowing(log: Log): Log {
   };
 }
 
+/**
+ * Where all who can call can open pages; undefined: no such address is known. `own` is that of a gateway without keys:
+ * with keys, a proxy on this machine may have brought callers from elsewhere.
+ */
+export function addressForCallers(config: GatewayConfig, own: string | undefined): string | undefined {
+  const { dashboard, publicUrl, host } = config;
+  if (dashboard === "off") return undefined;
+  return publicUrl ?? (isLoopback(host) ? own : undefined);
+}
+
 export function isLoopback(host: string): boolean {
   return host === "localhost" || host === "::1" || host === "[::1]" || /^127\.\d+\.\d+\.\d+$/.test(host);
 }

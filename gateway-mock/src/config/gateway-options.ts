@@ -85,6 +85,12 @@ export interface GatewayOptions {
    */
   readonly allowedHosts?: readonly string[];
   /**
+   * The address by which people reach the gateway, such as `https://gateway.example.com` of a proxy in front of it: of
+   * the pages that errors name and of links to the dashboard. It is one of `allowedHosts` as well. Default: without keys
+   * on a loopback address its own, otherwise errors name no page.
+   */
+  readonly publicUrl?: string;
+  /**
    * Which workers may continue a run started by another app version. `prefer` (default): a worker of that version while
    * one is connected, otherwise any; `strict`: only a worker of that version; `any`: any worker.
    */

@@ -172,6 +172,17 @@ export const HTTP_URL: OptionKind<string> = {
   },
 };
 
+/** Scheme, name and port, without a path: what is below it is the gateway's. */
+export const ORIGIN_URL: OptionKind<string> = {
+  fromText: asIs,
+  check: (value, source) => {
+    if (typeof value === "string" && /^https?:\/\/[^/?#@\s]+\/?$/.test(value) && URL.canParse(value)) {
+      return new URL(value).origin;
+    }
+    throw invalidOption(source, `must look like https://gateway.example.com, not ${describeValue(value)}.`);
+  },
+};
+
 /** A share, from 0 to 1. */
 export const RATIO: OptionKind<number> = {
   fromText: (text) => (/^\d(\.\d{1,9})?$/.test(text) ? Number(text) : text),

@@ -13,6 +13,7 @@ import {
   LOG,
   listOf,
   type OptionTable,
+  ORIGIN_URL,
   oneOf,
   PERIOD,
   PORT,
@@ -59,6 +60,12 @@ export const GATEWAY_OPTIONS = {
     variables: ["HOLDFAST_GATEWAY_ALLOWED_ORIGINS"],
     default: [],
     doc: "browser origins that may call, such as http://localhost:3000",
+  },
+  publicUrl: {
+    kind: ORIGIN_URL,
+    flag: { name: "public-url", takes: "<url>" },
+    variables: ["HOLDFAST_GATEWAY_PUBLIC_URL"],
+    doc: "address by which people reach the gateway, such as https://gateway.example.com; errors name their page there; default: without keys on a loopback address its own",
   },
   store: {
     kind: oneOf(STORES),

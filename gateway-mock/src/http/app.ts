@@ -4,7 +4,7 @@ import { endEndlessBodies } from "./bodies.ts";
 import { bulkApi } from "./bulk-api.ts";
 import type { DirectRoute } from "./direct-route.ts";
 import { addDirectRoutes, directRoutes } from "./direct-routes.ts";
-import { errorResponse, logFailure, notFound } from "./errors.ts";
+import { errorBody, logFailure, notFound } from "./errors.ts";
 import { eventSchemasApi } from "./event-schemas-api.ts";
 import { faultsApi } from "./faults-api.ts";
 import { framesApi } from "./frames-api.ts";
@@ -17,6 +17,7 @@ import { invocationsApi } from "./invocations-api.ts";
 import { limitsApi } from "./limits-api.ts";
 import { openApiApi } from "./openapi-api.ts";
 import { orphansApi } from "./orphans-api.ts";
+import { serveErrorPages } from "./page/serve-error-pages.ts";
 import { servePage } from "./page/serve-page.ts";
 import { sessionApi } from "./page/session-api.ts";
 import type { HttpParts } from "./parts.ts";
@@ -42,7 +43,10 @@ export function httpApp(parts: HttpParts, routes: readonly DirectRoute[] = direc
   const app = new Hono();
   const { page } = parts;
   app.use(endEndlessBodies());
-  if (page) app.use(servePage(page.files, parts.callers));
+  if (page) {
+    app.use(servePage(page.files, parts.callers));
+    app.use(serveErrorPages(page.files, parts.callers));
+  }
   app.use(checkCallers(parts.callers));
   app.use("/e/:key", allowPages(parts.callers));
   app.use(guard(parts.keys, page));
@@ -82,10 +86,13 @@ export function httpApp(parts: HttpParts, routes: readonly DirectRoute[] = direc
   if (page) sessionApi(app, parts, page);
   if (parts.skipTime) testingApi(app, parts.skipTime);
   openApiApi(app, parts.version);
-  app.notFound((c) => errorResponse(c, notFound(`No route for ${c.req.method} ${c.req.path}.`)));
+  app.notFound((c) => {
+    const body = errorBody(notFound(`No route for ${c.req.method} ${c.req.path}.`), parts.errorDocs);
+    return c.json(body, body.status);
+  });
   app.onError((error, c) => {
     logFailure(parts.log, c.req, error);
-    const body = failureBody(c.req.path, error);
+    const body = failureBody(c.req.path, error, parts.errorDocs);
     return c.json(body, body.status);
   });
   return app;

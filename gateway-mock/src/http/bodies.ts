@@ -3,7 +3,6 @@ import type { IncomingMessage } from "node:http";
 import { HoldfastError } from "@holdfast/core";
 import type { Context, MiddlewareHandler } from "hono";
 import { GATEWAY_LIMITS } from "../config/config.ts";
-import { errorResponse } from "./errors.ts";
 
 /**
  * Refuses bodies over `maxBytes`, also those that do not say how long they are. The rest of a body is read and dropped:
@@ -12,7 +11,7 @@ import { errorResponse } from "./errors.ts";
 export function limitBody(maxBytes: number): MiddlewareHandler {
   return async (c, next) => {
     const { body, isWhole } = await readBody(c, maxBytes);
-    if (!isWhole) return errorResponse(c, tooLarge(maxBytes));
+    if (!isWhole) throw tooLarge(maxBytes);
     if (body) c.req.raw = new Request(c.req.raw, { body });
     return await next();
   };

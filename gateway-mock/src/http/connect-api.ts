@@ -24,14 +24,7 @@ import { GATEWAY_LIMITS } from "../config/config.ts";
 import { type Dispatcher, settledOps } from "../dispatch/index.ts";
 import type { AboutRequest } from "../faults/rules/fault-book.ts";
 import type { RefusalStatus } from "../faults/rules/fault-rule.ts";
-import {
-  binaryAnswer,
-  type DirectAnswer,
-  type DirectRequest,
-  type DirectRoute,
-  errorAnswer,
-  jsonAnswer,
-} from "./direct-route.ts";
+import { binaryAnswer, type DirectAnswer, type DirectRequest, type DirectRoute, jsonAnswer } from "./direct-route.ts";
 import type { Bearer } from "./keys.ts";
 import type { HttpParts } from "./parts.ts";
 
@@ -56,7 +49,7 @@ function startRoute(parts: HttpParts): DirectRoute {
     path: START_PATH,
     maxBodyBytes: WIRE_LIMITS.maxStartBodyBytes,
     answer: async (request) => {
-      if (parts.isDraining()) return errorAnswer(new HoldfastError("GATEWAY_CLOSING", CLOSING));
+      if (parts.isDraining()) throw new HoldfastError("GATEWAY_CLOSING", CLOSING);
       decodeStartRequest(await request.body());
       const refused = typeof parts.faults === "string" ? null : parts.faults.onStart();
       if (refused !== null) return refusedByFault(refused);

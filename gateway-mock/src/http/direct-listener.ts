@@ -10,7 +10,7 @@ import { logFailure } from "./errors.ts";
 import { type Admitted, admit, ENVIRONMENT_HEADER, failureBody } from "./guard.ts";
 import type { HttpParts } from "./parts.ts";
 
-type ListenerParts = Pick<HttpParts, "keys" | "callers" | "log">;
+type ListenerParts = Pick<HttpParts, "keys" | "callers" | "log" | "errorDocs">;
 
 /** More than any program of good will sends; the router counts what is beyond. */
 const MAX_HEADERS = 50;
@@ -125,13 +125,13 @@ async function answer(
   path: string,
   request: DirectRequest,
   outgoing: ServerResponse,
-  { log }: ListenerParts,
+  { log, errorDocs }: ListenerParts,
 ): Promise<void> {
   try {
     send(outgoing, await route.answer(request));
   } catch (error) {
     logFailure(log, { method: "POST", path }, error);
-    const body = failureBody(path, error);
+    const body = failureBody(path, error, errorDocs);
     send(outgoing, { status: body.status, contentType: "application/json", body: JSON.stringify(body) });
   }
 }

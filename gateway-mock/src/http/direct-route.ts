@@ -2,7 +2,7 @@
  * A route as both who serve it see it: the listener in front of the router, and the router (`direct-routes.ts`). It is
  * given a request whose caller was admitted, and knows neither.
  */
-import { errorBody, type Status } from "./errors.ts";
+import type { Status } from "./errors.ts";
 import type { Admitted } from "./guard.ts";
 import type { RouteDescription } from "./openapi/describe-route.ts";
 
@@ -42,9 +42,4 @@ export function jsonAnswer(value: object, status: Status | 200): DirectAnswer {
 
 export function binaryAnswer(body: Uint8Array<ArrayBuffer>): DirectAnswer {
   return { status: 200, contentType: "application/octet-stream", body };
-}
-
-export function errorAnswer(error: unknown): DirectAnswer {
-  const body = errorBody(error);
-  return jsonAnswer(body, body.status);
 }

@@ -1,7 +1,6 @@
 /** Which HTTP status each error code has, how an error looks in an answer, and which ones are logged. */
-import { type ErrorCode, errorPage, HoldfastError, type Log, messageOf } from "@holdfast/core";
+import { type ErrorCode, HoldfastError, type Log, messageOf } from "@holdfast/core";
 import { levelFor } from "@holdfast/store";
-import type { Context } from "hono";
 import { GraphConflictError, GraphInvalidError } from "../graphs/graph-errors.ts";
 
 export type Status = 400 | 401 | 403 | 404 | 409 | 413 | 421 | 500 | 503;
@@ -51,12 +50,18 @@ export function statusOf(error: unknown): Status {
   return HoldfastError.is(error) ? (STATUSES[error.code] ?? 500) : 500;
 }
 
+/** The address of the page about a code; undefined: of none that its reader could open is known. */
+export type ErrorDocs = (code: ErrorCode) => string | undefined;
+
 /** The form of every error: `{ error, code, status }`, and what some have to say beside that. */
-export function errorBody(error: unknown): { error: string; code: ErrorCode; status: Status; docs?: string } {
+export function errorBody(
+  error: unknown,
+  docsOf: ErrorDocs,
+): { error: string; code: ErrorCode; status: Status; docs?: string } {
   const status = statusOf(error);
   const code = HoldfastError.is(error) ? error.code : "INTERNAL";
   const message = HoldfastError.is(error) ? error.message : `Internal error: ${messageOf(error)}`;
-  const docs = errorPage(code);
+  const docs = docsOf(code);
   return { error: message, code, status, ...(docs === undefined ? {} : { docs }), ...detailsOf(error) };
 }
 
@@ -65,15 +70,13 @@ function detailsOf(error: unknown): object {
   return error instanceof GraphConflictError ? { revision: error.revision } : {};
 }
 
-export function errorResponse(c: Context, error: unknown): Response {
-  const body = errorBody(error);
-  return c.json(body, body.status);
-}
-
 /** What senders of events read when nothing was taken. */
-export function refusedEventsBody(error: unknown): { ids: []; status: Status; error: string; code: ErrorCode } {
-  const { error: message, code, status } = errorBody(error);
-  return { ids: [], status, error: message, code };
+export function refusedEventsBody(
+  error: unknown,
+  docsOf: ErrorDocs,
+): { ids: []; status: Status; error: string; code: ErrorCode; docs?: string } {
+  const { error: message, code, status, docs } = errorBody(error, docsOf);
+  return { ids: [], status, error: message, code, ...(docs === undefined ? {} : { docs }) };
 }
 
 /** Said to many at a time, and no failure of the gateway. */

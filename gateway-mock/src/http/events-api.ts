@@ -56,7 +56,7 @@ const SEND_EVENTS: RouteDescription = {
 };
 
 /** Event intake: one event or an array of them. The body says how it went, as the tools in use expect. */
-export function eventsRoute({ dispatcher }: Pick<HttpParts, "dispatcher">): DirectRoute {
+export function eventsRoute({ dispatcher, errorDocs }: Pick<HttpParts, "dispatcher" | "errorDocs">): DirectRoute {
   return {
     description: SEND_EVENTS,
     path: "/e/:key",
@@ -70,7 +70,7 @@ export function eventsRoute({ dispatcher }: Pick<HttpParts, "dispatcher">): Dire
         const ids = await dispatcher.sendEvents(events, { environment, trace, ...(seed ? { seed } : {}) });
         return jsonAnswer({ ids, status: 200 }, 200);
       } catch (error) {
-        const body = refusedEventsBody(error);
+        const body = refusedEventsBody(error, errorDocs);
         return jsonAnswer(body, body.status);
       }
     },

@@ -6,7 +6,7 @@ import { HoldfastError } from "@holdfast/core";
 import type { Context, MiddlewareHandler } from "hono";
 import { cors } from "hono/cors";
 import { type CallerRules, callerProblem, isAllowedOrigin } from "./callers.ts";
-import { errorBody, refusedEventsBody } from "./errors.ts";
+import { type ErrorDocs, errorBody, refusedEventsBody } from "./errors.ts";
 import { type Bearer, environmentFor, type Keys } from "./keys.ts";
 import { SESSION_PATH } from "./page/serve-page.ts";
 import { checkReadOnly, type PageParts, sessionOf } from "./page/session-guard.ts";
@@ -39,8 +39,8 @@ export function accessOf(path: string): Access {
 }
 
 /** The answer to a request that failed; senders of events read another one than all others. */
-export function failureBody(path: string, error: unknown): ReturnType<typeof errorBody> {
-  return accessOf(path) === "event-key" ? refusedEventsBody(error) : errorBody(error);
+export function failureBody(path: string, error: unknown, docsOf: ErrorDocs): ReturnType<typeof errorBody> {
+  return accessOf(path) === "event-key" ? refusedEventsBody(error, docsOf) : errorBody(error, docsOf);
 }
 
 /** Rejects requests that a foreign page made a browser send. */

@@ -9,6 +9,7 @@ import type { LogReader } from "../live/log-reader.ts";
 import type { ProcessReading } from "../metrics/process-reading.ts";
 import type { SpanCounts } from "../telemetry/span-options.ts";
 import type { CallerRules } from "./callers.ts";
+import type { ErrorDocs } from "./errors.ts";
 import type { Keys } from "./keys.ts";
 import type { PageFiles } from "./page/files.ts";
 import type { PageParts } from "./page/session-guard.ts";
@@ -23,6 +24,8 @@ export interface HttpParts {
   readonly callers: CallerRules;
   /** Null: without a dashboard. */
   readonly page: (PageParts & { readonly files: PageFiles }) | null;
+  /** Of the page about a code, at an address of this gateway that its callers can open. */
+  readonly errorDocs: ErrorDocs;
   readonly clock: Clock;
   readonly timers: Timers;
   readonly log: Log;

@@ -52,6 +52,7 @@ describe("Command line", () => {
     host: ["::1", "::1"],
     allowedHosts: ["gateway.test", ["gateway.test"]],
     allowedOrigins: ["http://app.test", ["http://app.test"]],
+    publicUrl: ["https://gateway.test", "https://gateway.test"],
     store: ["memory", "memory"],
     dataDir: ["d", "d"],
     keepData: ["false", false],

@@ -39,7 +39,12 @@ test("a session token is valid for one connection, for a limited time, at all ga
 test("every error has the same JSON form", async () => {
   const gateway = await bench.gateway();
   const post = (path: string, body: string): Promise<unknown> => call(gateway, path, { method: "POST", body });
-  expect(await call(gateway, "/nowhere")).toEqual({ error: expect.any(String), code: "NOT_FOUND", status: 404 });
+  expect(await call(gateway, "/nowhere")).toEqual({
+    error: expect.any(String),
+    code: "NOT_FOUND",
+    status: 404,
+    docs: `${gateway.url}/errors/NOT_FOUND`,
+  });
   expect(await call(gateway, "/v1/runs/01JZ0000000000000000000000")).toMatchObject({ code: "NOT_FOUND" });
   expect(await post("/v1/runs/01JZ0000000000000000000000/cancel", "")).toMatchObject({ code: "NOT_FOUND" });
   expect(await call(gateway, "/v1/runs?limit=0")).toMatchObject({ code: "BODY_INVALID", status: 400 });

@@ -54,6 +54,7 @@ export async function listening(front: "direct" | "router", options: GatewayOpti
     page: null,
     live: new LogReader({ store, clock, timers: clock, log }),
     timers: clock,
+    errorDocs: () => undefined,
     callers: { checksHost: true, hosts: [], origins: config.allowedOrigins, ports: [] },
     clock,
     log,

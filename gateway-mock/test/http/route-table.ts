@@ -42,6 +42,7 @@ export function routeTable(
     timers: systemTimers,
     callers: { checksHost: true, hosts: [], origins: config.allowedOrigins, ports: [] },
     page: pageOf(config, keys),
+    errorDocs: () => undefined,
     clock: systemClock,
     log: config.log,
     version: "0",

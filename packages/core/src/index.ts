@@ -32,7 +32,7 @@ export { createUlidFactory, firstIdAt, isUlid, type UlidFactory, ulidFromSeed, u
 export { LOG_LEVELS, type Log, type LoggerLike, type LogLevel, type LogRecord } from "./log-record.ts";
 export { consoleLines, LOG_LEVEL_CHOICES, type LogLevelChoice, logFor, logTo, silentLog } from "./logger.ts";
 export { createDriver, type Driver, type DriverOptions, type Next, type Step, type TraceEntry } from "./machine.ts";
-export { nearestName } from "./nearest-name.ts";
+export { nearestName, nearestNames } from "./nearest-name.ts";
 export { type Deferred, deferred, sleep, withTimeout } from "./promises.ts";
 export { type Random, seededRandom, systemRandom, unitOf } from "./random.ts";
 export { Semaphore } from "./semaphore.ts";

@@ -1,4 +1,4 @@
-/** Finds the name that a mistyped one was probably meant to be. Pure. */
+/** Finds the names that a mistyped one was probably meant to be. Pure. */
 
 /** Undefined when none is close: by `mostEdits` letters at most, default a third of them. */
 export function nearestName(
@@ -7,11 +7,21 @@ export function nearestName(
   mostEdits = Number.POSITIVE_INFINITY,
 ): string | undefined {
   const limit = Math.min(mostEdits, Math.max(1, Math.floor(given.length / 3)));
-  const ranked = names
+  const best = ranked(given, names)[0];
+  return best !== undefined && best.edits <= limit ? best.name : undefined;
+}
+
+/** The `count` names that come closest, the closest first, however far they are. */
+export function nearestNames(given: string, names: readonly string[], count: number): string[] {
+  return ranked(given, names)
+    .slice(0, count)
+    .map(({ name }) => name);
+}
+
+function ranked(given: string, names: readonly string[]): { readonly name: string; readonly edits: number }[] {
+  return names
     .map((name) => ({ name, edits: editsBetween(given.toLowerCase(), name.toLowerCase()) }))
     .sort((a, b) => a.edits - b.edits);
-  const best = ranked[0];
-  return best !== undefined && best.edits <= limit ? best.name : undefined;
 }
 
 /** How many letters must be added, left out, replaced, or swapped with the one beside them. */

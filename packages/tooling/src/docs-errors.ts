@@ -15,7 +15,8 @@ export function errorsPage(catalogue: Readonly<Record<string, { summary: string;
     "",
     "Every error Holdfast throws, logs or sends carries a stable `code`. The message says what was wrong in your case;",
     "this page says what the code means and how to fix it. A code is never reused with another meaning.",
-    "`holdfast-gateway explain OPTION_MISSING` prints the same.",
+    "`holdfast-gateway explain OPTION_MISSING` prints the same, and every gateway with a dashboard shows it at",
+    "`/errors/OPTION_MISSING`.",
   ];
   const sections = Object.entries(catalogue).flatMap(([code, { summary, fix }]) => [
     "",

@@ -20,6 +20,11 @@ export class ApiError extends Error {
     this.code = code;
     this.status = status;
   }
+
+  /** Whether the code is one of the gateway's. */
+  get isExplained(): boolean {
+    return this.status !== 0 && this.code !== "UNKNOWN";
+  }
 }
 
 /** Null until the gateway has said who this is. */
@@ -82,8 +87,17 @@ export const get = <T>(path: string, options?: CallOptions): Promise<T> => call<
 
 export const post = <T>(path: string, body: unknown = {}): Promise<T> => call<T>("POST", path, { body });
 
+/** What went wrong: in the page's own words, or in the gateway's, with a code that has a page. */
+export type Trouble = string | { readonly text: string; readonly code: string };
+
+/** The words of it, alone. */
+export const wordsOf = (trouble: Trouble): string => (typeof trouble === "string" ? trouble : trouble.text);
+
 /** What an error says, for people. */
-export const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+export function troubleOf(error: unknown): Trouble {
+  const text = error instanceof Error ? error.message : String(error);
+  return error instanceof ApiError && error.isExplained ? { text, code: error.code } : text;
+}
 
 /** The gateway has said that the session is over: the page asks for the key, and stays where it is. */
 export function endSession(): void {

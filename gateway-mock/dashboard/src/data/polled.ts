@@ -1,13 +1,13 @@
 /** What has no stream of its own: read when runs change, and now and then, while the page is seen. */
 import { useEffect, useState } from "preact/hooks";
-import { ApiError, environment, get, textOf } from "./api.ts";
+import { ApiError, environment, get, type Trouble, troubleOf } from "./api.ts";
 import { renewal } from "./coalesce.ts";
 import { onFacts } from "./live.ts";
 
 export interface Polled<T> {
   /** Null: it has not been read yet. */
   readonly value: T | null;
-  readonly problem: string | null;
+  readonly problem: Trouble | null;
   /** Reads it now. */
   readonly again: () => void;
 }
@@ -19,7 +19,7 @@ export interface PolledOptions {
 }
 
 export function usePolled<T>(path: string, { everyMs, withRuns }: PolledOptions): Polled<T> {
-  const [state, setState] = useState<{ value: T | null; problem: string | null }>({ value: null, problem: null });
+  const [state, setState] = useState<{ value: T | null; problem: Trouble | null }>({ value: null, problem: null });
   const [asked, setAsked] = useState<{ again: () => void }>({ again: () => {} });
   const scope = environment.value;
   useEffect(() => {
@@ -32,7 +32,7 @@ export function usePolled<T>(path: string, { everyMs, withRuns }: PolledOptions)
       } catch (error) {
         // While the gateway is away the navigation says so, and what was read stays.
         const isAway = error instanceof ApiError && error.status === 0;
-        if (!isOver && !isAway) setState((before) => ({ ...before, problem: textOf(error) }));
+        if (!isOver && !isAway) setState((before) => ({ ...before, problem: troubleOf(error) }));
       }
     });
     reading.ask();

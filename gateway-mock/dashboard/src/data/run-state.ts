@@ -1,13 +1,13 @@
 /** What the API says of one run, kept up to date: read anew whenever its log has grown. */
 import { useEffect, useState } from "preact/hooks";
-import { ApiError, environment, get, textOf } from "./api.ts";
+import { ApiError, environment, get, type Trouble, troubleOf } from "./api.ts";
 import { renewal } from "./coalesce.ts";
 import { onFacts } from "./live.ts";
 import { isEnded, type RunDetail } from "./types.ts";
 
 export interface OfRun<T> {
   readonly value: T | null;
-  readonly problem: string | null;
+  readonly problem: Trouble | null;
 }
 
 const EVERY_MS = 5_000;
@@ -28,7 +28,7 @@ export function useOfRun<T extends { readonly status?: unknown }>(runId: string,
         setState({ value, problem: null });
       } catch (error) {
         if (!isOver && error instanceof ApiError && error.status !== 0)
-          setState({ value: null, problem: textOf(error) });
+          setState({ value: null, problem: troubleOf(error) });
       }
     });
     reading.ask();
@@ -49,7 +49,7 @@ export function useOfRun<T extends { readonly status?: unknown }>(runId: string,
 
 export interface RunState {
   readonly run: RunDetail | null;
-  readonly problem: string | null;
+  readonly problem: Trouble | null;
 }
 
 export function useRun(id: string): RunState {

@@ -1,7 +1,7 @@
 /** Something is done with all runs that the list shows: says how many, asks, and shows how far it is. */
 import type { JSX } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
-import { get, post, textOf } from "../data/api.ts";
+import { get, post, type Trouble, troubleOf } from "../data/api.ts";
 import { countOf, countText } from "../data/format.ts";
 import type { BulkJob } from "../data/types.ts";
 import { Dialog } from "../parts/dialog.tsx";
@@ -37,8 +37,8 @@ export function BulkDialog({ action, filter, onClose }: BulkDialogProps): JSX.El
   const wanted = useMemo(() => bulkFilter(action, filter, Date.now()), []);
   const [preview, setPreview] = useState<Preview | null>(null);
   const [job, setJob] = useState<BulkJob | null>(null);
-  const [problem, setProblem] = useState<string | null>(null);
-  const fail = (error: unknown): void => setProblem(textOf(error));
+  const [problem, setProblem] = useState<Trouble | null>(null);
+  const fail = (error: unknown): void => setProblem(troubleOf(error));
   useEffect(() => {
     post<Preview>("/v1/bulk", { action, filter: wanted, dryRun: true }).then(setPreview, fail);
   }, []);
@@ -53,7 +53,7 @@ export function BulkDialog({ action, filter, onClose }: BulkDialogProps): JSX.El
   };
   return (
     <Dialog title={TITLES[action]} onClose={onClose}>
-      <Problem text={problem} />
+      <Problem trouble={problem} />
       {job === null ? <Question action={action} preview={preview} /> : <Progress job={job} />}
       <div class="buttons">
         {job === null && (

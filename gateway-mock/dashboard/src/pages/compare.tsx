@@ -49,7 +49,7 @@ function Both({ a, b }: { readonly a: string; readonly b: string }): JSX.Element
   const first = useRun(a);
   const second = useRun(b);
   const problem = first.problem ?? second.problem;
-  if (problem !== null) return <Problem text={problem} />;
+  if (problem !== null) return <Problem trouble={problem} />;
   if (first.run === null || second.run === null) return <p class="lead">Asking the gateway for both runs …</p>;
   return <Compared a={first.run} b={second.run} />;
 }

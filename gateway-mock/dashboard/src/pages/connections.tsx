@@ -1,7 +1,7 @@
 /** The workers that are connected, at all gateways: what they can do, what they do, and taking them out of service. */
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import { mayChange, post, textOf } from "../data/api.ts";
+import { mayChange, post, type Trouble, troubleOf } from "../data/api.ts";
 import { countOf, countText, durationText } from "../data/format.ts";
 import { usePolled } from "../data/polled.ts";
 import type { Worker, WorkerCondition } from "../data/types.ts";
@@ -21,7 +21,7 @@ export function Connections(): JSX.Element {
         <h1>Connections</h1>
         {workers.length > 0 && <p class="lead">{summary(workers)}</p>}
       </div>
-      <Problem text={problem} />
+      <Problem trouble={problem} />
       {value === null && problem === null && <p class="lead">Asking the gateway who is connected …</p>}
       {value?.workers.length === 0 && (
         <div class="empty">
@@ -56,7 +56,7 @@ const STATES: Readonly<Record<string, [text: string, status: string]>> = {
 };
 
 function WorkerCard({ worker, onChanged }: { readonly worker: Worker; readonly onChanged: () => void }): JSX.Element {
-  const [problem, setProblem] = useState<string | null>(null);
+  const [problem, setProblem] = useState<Trouble | null>(null);
   const {
     connectionId,
     instanceId,
@@ -75,7 +75,7 @@ function WorkerCard({ worker, onChanged }: { readonly worker: Worker; readonly o
   const change = (verb: "drain" | "resume"): void => {
     setProblem(null);
     post(`/v1/workers/${encodeURIComponent(instanceId)}/${verb}`).then(onChanged, (error: unknown) =>
-      setProblem(textOf(error)),
+      setProblem(troubleOf(error)),
     );
   };
   return (
@@ -116,7 +116,7 @@ function WorkerCard({ worker, onChanged }: { readonly worker: Worker; readonly o
       </dl>
       {condition && <Stalls condition={condition} />}
       {condition?.state && <DebugState state={condition.state} />}
-      <Problem text={problem} />
+      <Problem trouble={problem} />
       <a href={`/ui/connections/${connectionId}/frames`}>Frames</a>
       {mayChange() && (
         <div class="buttons">

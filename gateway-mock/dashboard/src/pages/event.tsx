@@ -30,7 +30,7 @@ export function EventPage({ params }: ViewProps): JSX.Element {
     return (
       <>
         <h1>Event</h1>
-        {problem === null ? <p class="lead">Asking the gateway for the event …</p> : <Problem text={problem} />}
+        {problem === null ? <p class="lead">Asking the gateway for the event …</p> : <Problem trouble={problem} />}
       </>
     );
   }

@@ -1,7 +1,7 @@
 /** What has come in, the newest first, and what each has started. */
 import type { JSX } from "preact";
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
-import { ApiError, environment, get, mayChange, textOf } from "../data/api.ts";
+import { ApiError, environment, get, mayChange, type Trouble, troubleOf } from "../data/api.ts";
 import { renewal } from "../data/coalesce.ts";
 import { NO_EVENTS, withNewest, withOlder } from "../data/event-rows.ts";
 import type { EventPage, ListedEvent } from "../data/event-types.ts";
@@ -22,7 +22,7 @@ const EVERY_MS = 2_000;
 interface List {
   /** Null: nothing has been read yet. */
   readonly page: EventPage | null;
-  readonly problem: string | null;
+  readonly problem: Trouble | null;
   readonly more: () => void;
   readonly again: () => void;
 }
@@ -35,7 +35,7 @@ const address = (name: string, limit: number, cursor: string | null): string => 
 /** The events of a name, kept up to date. */
 function useEvents(name: string): List {
   const [page, setPage] = useState<EventPage | null>(null);
-  const [problem, setProblem] = useState<string | null>(null);
+  const [problem, setProblem] = useState<Trouble | null>(null);
   const [asked, setAsked] = useState<{ readonly again: () => void }>({ again: () => {} });
   const shown = useRef<EventPage>(NO_EVENTS);
   const isReadingMore = useRef(false);
@@ -55,7 +55,7 @@ function useEvents(name: string): List {
         show(withNewest(shown.current, next));
         setProblem(null);
       } catch (error) {
-        if (!isOver && error instanceof ApiError && error.status !== 0) setProblem(textOf(error));
+        if (!isOver && error instanceof ApiError && error.status !== 0) setProblem(troubleOf(error));
       }
     });
     head.ask();
@@ -80,7 +80,7 @@ function useEvents(name: string): List {
         // What was shown meanwhile may be of another name.
         if (shown.current.nextCursor === nextCursor) show(withOlder(shown.current, next));
       })
-      .catch((error: unknown) => setProblem(textOf(error)))
+      .catch((error: unknown) => setProblem(troubleOf(error)))
       .finally(() => {
         isReadingMore.current = false;
       });
@@ -116,7 +116,7 @@ export function Events(): JSX.Element {
           </a>
         )}
       </form>
-      <Problem text={problem} />
+      <Problem trouble={problem} />
       <section aria-label="List of events">
         {page === null && problem === null && <p class="lead">Asking the gateway for the newest events …</p>}
         {page?.events.length === 0 && page.nextCursor !== null && <Searching onMore={more} />}

@@ -1,7 +1,7 @@
 /** Asks for a fault. Which fields each kind takes, the gateway says. */
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import { post, textOf } from "../data/api.ts";
+import { post, type Trouble, troubleOf } from "../data/api.ts";
 import { Problem } from "../parts/notice.tsx";
 
 export interface FaultKind {
@@ -48,7 +48,7 @@ interface FaultFormProps {
 export function FaultForm({ kinds, onAdded }: FaultFormProps): JSX.Element {
   const [what, setWhat] = useState(kinds[0]?.what ?? "");
   const [values, setValues] = useState<Readonly<Record<string, string>>>({});
-  const [problem, setProblem] = useState<string | null>(null);
+  const [problem, setProblem] = useState<Trouble | null>(null);
   const kind = kinds.find((one) => one.what === what);
   const limits = kind?.isAtOnce ? [...LIMITS, "everyMs"] : LIMITS;
   const shown = [...(kind?.where ?? []), ...(kind?.settings ?? [])];
@@ -58,7 +58,7 @@ export function FaultForm({ kinds, onAdded }: FaultFormProps): JSX.Element {
     const where = filled(kind?.where ?? [], values);
     const rest = filled([...(kind?.settings ?? []), ...limits], values);
     const body = { what, ...(Object.keys(where).length === 0 ? {} : { where }), ...rest };
-    post("/v1/faults", body).then(onAdded, (error: unknown) => setProblem(textOf(error)));
+    post("/v1/faults", body).then(onAdded, (error: unknown) => setProblem(troubleOf(error)));
   };
   const field = (name: string): JSX.Element => (
     <label key={name}>
@@ -93,7 +93,7 @@ export function FaultForm({ kinds, onAdded }: FaultFormProps): JSX.Element {
         <summary>How often, and when</summary>
         <div class="fault-fields">{limits.map(field)}</div>
       </details>
-      <Problem text={problem} />
+      <Problem trouble={problem} />
       <div class="buttons">
         <button type="submit" class="primary">
           Make it go wrong

@@ -1,7 +1,7 @@
 /** What goes wrong on request: faults that are there, asking for one, and what they have done. */
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import { call, mayChange, textOf } from "../data/api.ts";
+import { call, mayChange, type Trouble, troubleOf, wordsOf } from "../data/api.ts";
 import { countOf, countText } from "../data/format.ts";
 import { usePolled } from "../data/polled.ts";
 import { Problem } from "../parts/notice.tsx";
@@ -40,10 +40,10 @@ const EVERY = { everyMs: 1_000, withRuns: false } as const;
 export function Faults(): JSX.Element {
   const listed = usePolled<Listed>("/v1/faults", EVERY);
   const history = usePolled<{ readonly history: readonly Happened[] }>("/v1/faults/history?limit=100", EVERY);
-  const [problem, setProblem] = useState<string | null>(null);
+  const [problem, setProblem] = useState<Trouble | null>(null);
   const change = (method: string, path: string): void => {
     setProblem(null);
-    call(method, path).then(listed.again, (error: unknown) => setProblem(textOf(error)));
+    call(method, path).then(listed.again, (error: unknown) => setProblem(troubleOf(error)));
   };
   const { value } = listed;
   return (
@@ -60,11 +60,11 @@ export function Faults(): JSX.Element {
       {value === null && listed.problem !== null && (
         <div class="empty">
           <h2>No faults here</h2>
-          <p>{listed.problem}</p>
+          <p>{wordsOf(listed.problem)}</p>
           <pre>holdfast-gateway dev</pre>
         </div>
       )}
-      <Problem text={problem ?? (value === null ? null : listed.problem)} />
+      <Problem trouble={problem ?? (value === null ? null : listed.problem)} />
       {value && mayChange() && <FaultForm kinds={value.kinds} onAdded={listed.again} />}
       {value && (
         <section aria-label="Faults that were asked for">

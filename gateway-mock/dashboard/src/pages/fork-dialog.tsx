@@ -1,7 +1,7 @@
 /** A new run that keeps what had ended before a step; the step's result may be given. */
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import { post, textOf } from "../data/api.ts";
+import { post, type Trouble, troubleOf } from "../data/api.ts";
 import { navigate } from "../data/router.ts";
 import type { RunDetail, Step } from "../data/types.ts";
 import { Dialog } from "../parts/dialog.tsx";
@@ -16,7 +16,7 @@ export interface ForkDialogProps {
 export function ForkDialog({ run, step, onClose }: ForkDialogProps): JSX.Element {
   const [givesResult, setGives] = useState(false);
   const [text, setText] = useState(() => JSON.stringify(step.output ?? null, null, 2));
-  const [problem, setProblem] = useState<string | null>(null);
+  const [problem, setProblem] = useState<Trouble | null>(null);
   const name = nameIn(run, step);
   const begin = (): void => {
     const result = givesResult ? parsed(text) : { value: undefined };
@@ -24,7 +24,7 @@ export function ForkDialog({ run, step, onClose }: ForkDialogProps): JSX.Element
     const body = { step: name, ...(givesResult ? { result: result.value } : {}) };
     post<{ runId: string }>(`/v1/runs/${encodeURIComponent(run.id)}/fork`, body).then(
       ({ runId }) => navigate(`/ui/runs/${runId}`),
-      (error: unknown) => setProblem(textOf(error)),
+      (error: unknown) => setProblem(troubleOf(error)),
     );
   };
   return (
@@ -47,7 +47,7 @@ export function ForkDialog({ run, step, onClose }: ForkDialogProps): JSX.Element
           <textarea rows={8} spellcheck={false} value={text} onInput={(event) => setText(event.currentTarget.value)} />
         </label>
       )}
-      <Problem text={problem} />
+      <Problem trouble={problem} />
       <div class="buttons">
         <button type="button" class="primary" onClick={begin}>
           Rerun

@@ -96,7 +96,7 @@ export function Frames({ params }: ViewProps): JSX.Element {
           <a href="/ui/connections">All connections</a>
         </p>
       </div>
-      <Problem text={state === "away" ? STATES.away : null} />
+      <Problem trouble={state === "away" ? STATES.away : null} />
       {state !== "away" && <p class="lead">{STATES[state]}</p>}
       <FilterForm kinds={kinds} isStopped={isStopped} onStop={() => setStopped(!isStopped)} />
       <p class="faint" aria-live="off">

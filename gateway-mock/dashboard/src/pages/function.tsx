@@ -1,7 +1,7 @@
 /** One function: what starts it, how its runs go, its versions; pausing it, starting it. */
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import { mayChange, post, textOf } from "../data/api.ts";
+import { mayChange, post, type Trouble, troubleOf } from "../data/api.ts";
 import { countText, durationText } from "../data/format.ts";
 import { usePolled } from "../data/polled.ts";
 import { type Percentiles, partText, rateText, statsOf } from "../data/stats.ts";
@@ -31,7 +31,7 @@ export function FunctionPage({ params }: ViewProps): JSX.Element {
     return (
       <>
         <h1>Function</h1>
-        {problem === null ? <p class="lead">Asking the gateway for the function …</p> : <Problem text={problem} />}
+        {problem === null ? <p class="lead">Asking the gateway for the function …</p> : <Problem trouble={problem} />}
       </>
     );
   }
@@ -187,11 +187,11 @@ interface VerbsProps {
 function Verbs({ fn, onChanged, lastEvent }: VerbsProps): JSX.Element {
   const [open, setOpen] = useState<"pause" | "start" | null>(null);
   const [note, setNote] = useState("");
-  const [problem, setProblem] = useState<string | null>(null);
+  const [problem, setProblem] = useState<Trouble | null>(null);
   const change = (verb: "pause" | "resume", body: object): void => {
     setOpen(null);
     post(`/v1/functions/${encodeURIComponent(fn.id)}/${verb}`, body).then(onChanged, (error: unknown) =>
-      setProblem(textOf(error)),
+      setProblem(troubleOf(error)),
     );
   };
   return (
@@ -208,7 +208,7 @@ function Verbs({ fn, onChanged, lastEvent }: VerbsProps): JSX.Element {
           Pause …
         </button>
       )}
-      <Problem text={problem} />
+      <Problem trouble={problem} />
       {open === "pause" && (
         <Dialog title="Pause this function" onClose={() => setOpen(null)}>
           <p>No worker is given work of it until it is resumed. Events still start runs, which wait.</p>

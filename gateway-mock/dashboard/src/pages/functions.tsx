@@ -25,7 +25,7 @@ export function Functions(): JSX.Element {
   return (
     <>
       <h1>Functions</h1>
-      <Problem text={problem} />
+      <Problem trouble={problem} />
       {value === null && problem === null && <p class="lead">Asking the gateway for the functions …</p>}
       {value?.functions.length === 0 && (
         <div class="empty">

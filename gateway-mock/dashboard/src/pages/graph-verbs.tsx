@@ -1,7 +1,7 @@
 /** What can be done with a graph: start a run of it, publish its draft or an earlier version, take it back. */
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import { call, post, textOf } from "../data/api.ts";
+import { call, post, type Trouble, troubleOf } from "../data/api.ts";
 import type { GraphDefinition } from "../data/graphs.ts";
 import { navigate } from "../data/router.ts";
 import { DataForm, type GivenData } from "../parts/data-form.tsx";
@@ -16,7 +16,7 @@ export interface GraphVerbsProps {
 }
 
 export function GraphVerbs({ graph, shown, onChanged }: GraphVerbsProps): JSX.Element {
-  const [problem, setProblem] = useState<string | null>(null);
+  const [problem, setProblem] = useState<Trouble | null>(null);
   const [isStarting, setStarting] = useState(false);
   const owner = graph.tenant === "" ? "" : `?tenant=${encodeURIComponent(graph.tenant)}`;
   const path = `/v1/graphs/${encodeURIComponent(graph.id)}`;
@@ -24,7 +24,7 @@ export function GraphVerbs({ graph, shown, onChanged }: GraphVerbsProps): JSX.El
   const change = (verb: "publish" | "unpublish", body?: object): void => {
     setProblem(null);
     call("POST", `${path}/${verb}${owner}`, body === undefined ? {} : { body }).then(onChanged, (error: unknown) =>
-      setProblem(textOf(error)),
+      setProblem(troubleOf(error)),
     );
   };
   const publication = isDraft ? { expectedRevision: graph.revision } : { version: Number(shown) };
@@ -43,7 +43,7 @@ export function GraphVerbs({ graph, shown, onChanged }: GraphVerbsProps): JSX.El
           Unpublish
         </button>
       )}
-      <Problem text={problem} />
+      <Problem trouble={problem} />
       {isStarting && <StartGraph graph={graph} path={`${path}/runs${owner}`} onClose={() => setStarting(false)} />}
     </div>
   );
@@ -59,13 +59,13 @@ interface StartProps {
 
 function StartGraph({ graph, path, onClose }: StartProps): JSX.Element {
   const [input, setInput] = useState<GivenData>({ data: {} });
-  const [problem, setProblem] = useState<string | null>(null);
+  const [problem, setProblem] = useState<Trouble | null>(null);
   const version = graph.version ?? undefined;
   const start = (): void => {
     if (input.problem !== undefined) return setProblem(input.problem);
     post<{ runId: string }>(path, { input: input.data, version }).then(
       ({ runId }) => navigate(`/ui/runs/${runId}`),
-      (error: unknown) => setProblem(textOf(error)),
+      (error: unknown) => setProblem(troubleOf(error)),
     );
   };
   return (
@@ -76,7 +76,7 @@ function StartGraph({ graph, path, onClose }: StartProps): JSX.Element {
         example={NOTHING}
         onChange={setInput}
       />
-      <Problem text={problem} />
+      <Problem trouble={problem} />
       <div class="buttons">
         <button type="button" class="primary" onClick={start}>
           Start version {version}

@@ -40,7 +40,7 @@ export function GraphPage({ params }: ViewProps): JSX.Element {
     return (
       <>
         <h1>Graph</h1>
-        {problem === null ? <p class="lead">Asking the gateway for the graph …</p> : <Problem text={problem} />}
+        {problem === null ? <p class="lead">Asking the gateway for the graph …</p> : <Problem trouble={problem} />}
       </>
     );
   }
@@ -61,7 +61,7 @@ export function GraphPage({ params }: ViewProps): JSX.Element {
         </div>
         <Versions graph={value} shown={version} versions={versions?.versions ?? []} />
       </header>
-      <Problem text={problem} />
+      <Problem trouble={problem} />
       <section aria-label="Drawing">
         <div class="card">
           <GraphView graph={value.graph} selected={selected} onSelect={openNode(setSelected)} />

@@ -16,7 +16,7 @@ export function Graphs(): JSX.Element {
   return (
     <>
       <h1>Graphs</h1>
-      <Problem text={problem} />
+      <Problem trouble={problem} />
       {value === null && problem === null && <p class="lead">Asking the gateway for the graphs …</p>}
       {value?.graphs.length === 0 && (
         <div class="empty">

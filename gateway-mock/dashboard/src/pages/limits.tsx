@@ -14,7 +14,7 @@ export function Limits(): JSX.Element {
   return (
     <>
       <h1>Limits</h1>
-      <Problem text={problem} />
+      <Problem trouble={problem} />
       {value === null && problem === null && <p class="lead">Asking the gateway what is in use …</p>}
       {value?.limits.length === 0 && (
         <div class="empty">

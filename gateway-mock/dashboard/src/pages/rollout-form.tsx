@@ -1,7 +1,7 @@
 /** The versions of a function's app, and how many of its new runs begin with which. */
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import { call, mayChange, textOf } from "../data/api.ts";
+import { call, mayChange, type Trouble, troubleOf } from "../data/api.ts";
 import { usePolled } from "../data/polled.ts";
 import type { FunctionDetail } from "../data/types.ts";
 import { Problem } from "../parts/notice.tsx";
@@ -14,11 +14,11 @@ interface Rollout {
 export function RolloutForm({ fn }: { readonly fn: FunctionDetail }): JSX.Element {
   const path = `/v1/apps/${encodeURIComponent(fn.appId)}/rollout`;
   const { value, again } = usePolled<Rollout>(path, { everyMs: 5_000, withRuns: false });
-  const [problem, setProblem] = useState<string | null>(null);
+  const [problem, setProblem] = useState<Trouble | null>(null);
   const rollout = value?.rollout ?? null;
   const change = (method: "PUT" | "DELETE", body?: object): void => {
     setProblem(null);
-    call(method, path, body ? { body } : {}).then(again, (error: unknown) => setProblem(textOf(error)));
+    call(method, path, body ? { body } : {}).then(again, (error: unknown) => setProblem(troubleOf(error)));
   };
   const submit = (event: SubmitEvent): void => {
     event.preventDefault();
@@ -42,7 +42,7 @@ export function RolloutForm({ fn }: { readonly fn: FunctionDetail }): JSX.Elemen
           <bdi class="mono">{rollout.version}</bdi>, the others with the newest other one.
         </p>
       )}
-      <Problem text={problem} />
+      <Problem trouble={problem} />
       {mayChange() && fn.versions.length > 1 && (
         <form class="fields rollout" onSubmit={submit}>
           <label>

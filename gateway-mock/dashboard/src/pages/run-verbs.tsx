@@ -1,7 +1,7 @@
 /** What can be done with a run: rerun, resume, cancel; taken along as a file or a test. */
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import { mayChange, post, textOf } from "../data/api.ts";
+import { mayChange, post, type Trouble, troubleOf } from "../data/api.ts";
 import { testOf } from "../data/as-test.ts";
 import { navigate } from "../data/router.ts";
 import { isEnded, type RunDetail } from "../data/types.ts";
@@ -10,7 +10,7 @@ import { CopyButton } from "../parts/json-view.tsx";
 import { Problem } from "../parts/notice.tsx";
 
 export function RunVerbs({ run }: { readonly run: RunDetail }): JSX.Element {
-  const [problem, setProblem] = useState<string | null>(null);
+  const [problem, setProblem] = useState<Trouble | null>(null);
   const [open, setOpen] = useState<"cancel" | "test" | null>(null);
   const path = `/v1/runs/${encodeURIComponent(run.id)}`;
   const verb = (name: string): void => {
@@ -18,7 +18,7 @@ export function RunVerbs({ run }: { readonly run: RunDetail }): JSX.Element {
     setOpen(null);
     post<{ runId?: string }>(`${path}/${name}`).then(
       ({ runId }) => runId !== undefined && runId !== run.id && navigate(`/ui/runs/${runId}`),
-      (error: unknown) => setProblem(textOf(error)),
+      (error: unknown) => setProblem(troubleOf(error)),
     );
   };
   const mayResume = run.status === "FAILED" || run.status === "CANCELLED";
@@ -47,7 +47,7 @@ export function RunVerbs({ run }: { readonly run: RunDetail }): JSX.Element {
           As test …
         </button>
       )}
-      <Problem text={problem} />
+      <Problem trouble={problem} />
       {open === "cancel" && (
         <Dialog title="Cancel this run" onClose={() => setOpen(null)}>
           <p>It ends as cancelled. Steps that have finished stay finished; it can be resumed later.</p>

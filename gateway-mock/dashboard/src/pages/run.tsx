@@ -25,7 +25,7 @@ export function RunPage({ params }: ViewProps): JSX.Element {
     return (
       <>
         <h1>Run</h1>
-        {problem === null ? <p class="lead">Asking the gateway for the run …</p> : <Problem text={problem} />}
+        {problem === null ? <p class="lead">Asking the gateway for the run …</p> : <Problem trouble={problem} />}
       </>
     );
   }

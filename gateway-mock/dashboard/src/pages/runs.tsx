@@ -1,7 +1,7 @@
 /** All runs, the newest first, as they happen. */
 import type { JSX } from "preact";
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
-import { ApiError, environment, get, mayChange, textOf } from "../data/api.ts";
+import { ApiError, environment, get, mayChange, type Trouble, troubleOf } from "../data/api.ts";
 import { renewal } from "../data/coalesce.ts";
 import { countText } from "../data/format.ts";
 import { type Facts, onFacts } from "../data/live.ts";
@@ -21,14 +21,14 @@ const ROW_HEIGHT = 62;
 
 interface List {
   readonly rows: Rows | null;
-  readonly problem: string | null;
+  readonly problem: Trouble | null;
   readonly more: () => void;
 }
 
 /** The runs that a filter shows, kept up to date. */
 function useRuns(filter: Filter, address: string): List {
   const [rows, setRows] = useState<Rows | null>(null);
-  const [problem, setProblem] = useState<string | null>(null);
+  const [problem, setProblem] = useState<Trouble | null>(null);
   const shown = useRef<Rows>(EMPTY);
   const isReadingMore = useRef(false);
   const show = (next: Rows): void => {
@@ -48,7 +48,7 @@ function useRuns(filter: Filter, address: string): List {
         setProblem(null);
       } catch (error) {
         // While the gateway is away the navigation says so, and what was read stays.
-        if (!isOver && error instanceof ApiError && error.status !== 0) setProblem(textOf(error));
+        if (!isOver && error instanceof ApiError && error.status !== 0) setProblem(troubleOf(error));
       }
     });
     const changed = (changes: readonly Facts[]): void => {
@@ -74,7 +74,7 @@ function useRuns(filter: Filter, address: string): List {
         // What was shown meanwhile may be of another filter.
         if (shown.current.nextCursor === nextCursor) show(withNext(shown.current, page));
       })
-      .catch((error: unknown) => setProblem(textOf(error)))
+      .catch((error: unknown) => setProblem(troubleOf(error)))
       .finally(() => {
         isReadingMore.current = false;
       });
@@ -98,7 +98,7 @@ export function Runs(): JSX.Element {
         )}
       </div>
       <FilterBar filter={filter} />
-      <Problem text={problem} />
+      <Problem trouble={problem} />
       <section aria-label="List of runs">
         {rows === null && problem === null && <p class="lead">Asking the gateway for the newest runs …</p>}
         {rows?.runs.length === 0 && rows.nextCursor !== null && <Searching onMore={more} />}

@@ -17,7 +17,7 @@ export function Schedules(): JSX.Element {
   return (
     <>
       <h1>Schedules</h1>
-      <Problem text={problem} />
+      <Problem trouble={problem} />
       {value === null && problem === null && <p class="lead">Asking the gateway for the schedules …</p>}
       {value?.schedules.length === 0 && (
         <div class="empty">

@@ -1,7 +1,7 @@
 /** Sends an event. Its data begins with that of the newest event of the name, in the fields that its schema has. */
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { get, post, textOf } from "../data/api.ts";
+import { get, post, type Trouble, troubleOf } from "../data/api.ts";
 import { useEventSchema } from "../data/event-schemas.ts";
 import type { EventPage, StoredEvent } from "../data/event-types.ts";
 import { countOf } from "../data/format.ts";
@@ -34,7 +34,7 @@ export function SendDialog({ name: given, onClose, onSent }: SendDialogProps): J
   const [known, setKnown] = useState<readonly string[]>([]);
   const [example, setExample] = useState<unknown>(NOTHING);
   const [data, setData] = useState<GivenData>({ data: {} });
-  const [problem, setProblem] = useState<string | null>(null);
+  const [problem, setProblem] = useState<Trouble | null>(null);
   const [said, setSaid] = useState<string | null>(null);
   const schema = useEventSchema(name);
   useEffect(() => {
@@ -70,7 +70,7 @@ export function SendDialog({ name: given, onClose, onSent }: SendDialogProps): J
       if (runIds.length > 0) return navigate(`/ui/events/${encodeURIComponent(id)}`);
       setSaid(`The event was stored as ${id}, and started ${countOf(runIds.length, "run")}.`);
     } catch (error) {
-      setProblem(textOf(error));
+      setProblem(troubleOf(error));
     }
   };
   return (
@@ -90,7 +90,7 @@ export function SendDialog({ name: given, onClose, onSent }: SendDialogProps): J
         </datalist>
       </label>
       <DataForm label="Data" schema={schema} example={example} onChange={setData} />
-      <Problem text={problem} />
+      <Problem trouble={problem} />
       {said !== null && (
         <p class="notice ok" role="status">
           {said}

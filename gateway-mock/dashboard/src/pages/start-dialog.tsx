@@ -1,7 +1,7 @@
 /** Starts a function: by an event, as its app would, or alone. Begins with the data that came last. */
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { get, post, textOf } from "../data/api.ts";
+import { get, post, type Trouble, troubleOf } from "../data/api.ts";
 import { useEventSchema } from "../data/event-schemas.ts";
 import { countOf } from "../data/format.ts";
 import { navigate } from "../data/router.ts";
@@ -26,7 +26,7 @@ export function StartDialog({ fn, lastRunId, onClose }: StartDialogProps): JSX.E
   const [example, setExample] = useState<unknown>(NOTHING);
   const [given, setGiven] = useState<GivenData>({ data: {} });
   const [said, setSaid] = useState<string | null>(null);
-  const [problem, setProblem] = useState<string | null>(null);
+  const [problem, setProblem] = useState<Trouble | null>(null);
   // Alone it is given the data of one of its events.
   const schema = useEventSchema(event === ALONE ? (names[0] ?? "") : event, fn.id);
   useEffect(() => {
@@ -47,7 +47,7 @@ export function StartDialog({ fn, lastRunId, onClose }: StartDialogProps): JSX.E
       if (runIds.length === 1 && runIds[0] !== undefined) return navigate(`/ui/runs/${runIds[0]}`);
       setSaid(`The event was sent, and started ${countOf(runIds.length, "run")}.`);
     } catch (error) {
-      setProblem(textOf(error));
+      setProblem(troubleOf(error));
     }
   };
   return (
@@ -64,7 +64,7 @@ export function StartDialog({ fn, lastRunId, onClose }: StartDialogProps): JSX.E
         </select>
       </label>
       <DataForm label="Data" schema={schema} example={example} onChange={setGiven} />
-      <Problem text={problem} />
+      <Problem trouble={problem} />
       {said !== null && (
         <p class="notice ok" role="status">
           {said}

@@ -25,15 +25,19 @@ const POLICY = [
 ].join("; ");
 
 const HEADERS: Readonly<Record<string, string>> = {
-  "Content-Security-Policy": POLICY,
   "X-Content-Type-Options": "nosniff",
   "X-Frame-Options": "DENY",
   "Referrer-Policy": "no-referrer",
   "Cross-Origin-Opener-Policy": "same-origin",
   "Cross-Origin-Resource-Policy": "same-origin",
   "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
-  Vary: "Accept-Encoding",
 };
+
+/** What all answers with a page have. */
+export function setPageHeaders(c: Context, policy: string): void {
+  c.header("Content-Security-Policy", policy);
+  for (const [name, value] of Object.entries(HEADERS)) c.header(name, value);
+}
 
 const ASSETS = "/ui/assets/";
 export const SESSION_PATH = "/ui/session";
@@ -47,7 +51,7 @@ export function servePage(files: PageFiles, callers: CallerRules): MiddlewareHan
   return async (c, next) => {
     const { path, method } = c.req;
     if ((method !== "GET" && method !== "HEAD") || !isPagePath(path)) return next();
-    const problem = problemOf(c, callers);
+    const problem = pageCallerProblem(c, callers);
     if (problem) throw problem;
     if (path.startsWith(ASSETS)) {
       const file = files.asset(path.slice(ASSETS.length));
@@ -61,7 +65,7 @@ export function servePage(files: PageFiles, callers: CallerRules): MiddlewareHan
 }
 
 /** A link elsewhere may open the page, as a typed address does; no other page may load its parts. */
-function problemOf(c: Context, callers: CallerRules): Error | undefined {
+export function pageCallerProblem(c: Context, callers: CallerRules): Error | undefined {
   const host = c.req.header("host");
   const isVisit = c.req.header("sec-fetch-mode") === "navigate" && c.req.header("sec-fetch-dest") === "document";
   const from = isVisit ? {} : { origin: c.req.header("origin"), fetchSite: c.req.header("sec-fetch-site") };
@@ -69,7 +73,8 @@ function problemOf(c: Context, callers: CallerRules): Error | undefined {
 }
 
 function answer(c: Context, file: PageFile, cacheControl: string): Response {
-  for (const [name, value] of Object.entries(HEADERS)) c.header(name, value);
+  setPageHeaders(c, POLICY);
+  c.header("Vary", "Accept-Encoding");
   c.header("Cache-Control", cacheControl);
   c.header("ETag", file.etag);
   if (c.req.header("if-none-match")?.includes(file.etag)) return c.body(null, 304);
