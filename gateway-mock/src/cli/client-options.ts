@@ -106,6 +106,13 @@ export const RUNS_OPTIONS = {
     flag: { name: "waiting", sets: true },
     variables: [],
     default: false,
+    doc: "only runs that wait for something, with what that is",
+  },
+  why: {
+    kind: SWITCH,
+    flag: { name: "why", sets: true },
+    variables: [],
+    default: false,
     doc: "also why each run that has not ended waits",
   },
   status: {
@@ -122,15 +129,33 @@ export const RUNS_OPTIONS = {
   },
   event: {
     kind: TEXT,
-    flag: { name: "event", takes: "<id>" },
+    flag: { name: "event", takes: "<name>" },
     variables: [],
-    doc: "only runs of the event with this id",
+    doc: "only runs that an event of this name started",
   },
   eventName: {
     kind: TEXT,
     flag: { name: "event-name", takes: "<name>" },
     variables: [],
-    doc: "only runs that an event of this name started",
+    doc: "the same as --event",
+  },
+  eventId: {
+    kind: TEXT,
+    flag: { name: "event-id", takes: "<id>" },
+    variables: [],
+    doc: "only runs that the event with this id started",
+  },
+  key: {
+    kind: TEXT,
+    flag: { name: "key", takes: "<key>" },
+    variables: [],
+    doc: "only runs by the id that a sender gave to their event",
+  },
+  error: {
+    kind: TEXT,
+    flag: { name: "error", takes: "<text>" },
+    variables: [],
+    doc: "only runs with this text in what they failed with",
   },
   after: {
     kind: TEXT,

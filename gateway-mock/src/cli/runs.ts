@@ -12,30 +12,53 @@ interface RunPage {
   readonly nextCursor: string | null;
 }
 
+type Client = ReturnType<typeof clientOf>;
+
 export async function listRuns(context: CommandContext): Promise<ExitCode> {
   const options = readOptions(RUNS_OPTIONS, context);
   const { output } = context;
-  const query = new URLSearchParams({ limit: String(options.limit) });
+  const { waiting } = options;
+  const query = new URLSearchParams();
   if (options.status !== undefined) query.set("status", options.status.join(","));
-  for (const name of ["function", "event", "eventName", "after", "before", "cursor"] as const) {
+  for (const name of FILTERS) {
     const value = options[name];
     if (value !== undefined) query.set(name, value);
   }
-  if (options.waiting) query.set("waiting", "1");
+  if (waiting || options.why) query.set("waiting", waiting ? "only" : "1");
   const client = clientOf(context);
   const page = await withProgress(
     output,
     () => "Reading runs …",
-    () => client.get<RunPage>(`/v1/runs?${query}`),
+    () => readRuns(client, query, options),
   );
   if (options.json) {
     printJson(output, page);
     return EXIT.done;
   }
   if (page.runs.length === 0) output.note("There are no such runs.\n");
-  else output.print(runsText(page.runs, output.isTerminal ? output.columns : 0, options.waiting));
-  if (page.nextCursor !== null && page.runs.length > 0) output.note(`More: --cursor ${page.nextCursor}\n`);
+  else output.print(runsText(page.runs, output.isTerminal ? output.columns : 0, waiting || options.why));
+  if (page.nextCursor !== null) output.note(`More: --cursor ${page.nextCursor}\n`);
   return EXIT.done;
+}
+
+const FILTERS = ["function", "event", "eventName", "eventId", "key", "error", "after", "before"] as const;
+
+/** Where runs that fit are rare a page of the gateway comes short, and says where to go on. */
+async function readRuns(
+  client: Client,
+  query: URLSearchParams,
+  { limit, cursor }: { readonly limit: number; readonly cursor?: string | undefined },
+): Promise<RunPage> {
+  const runs: ShownRun[] = [];
+  let next: string | null | undefined = cursor;
+  do {
+    query.set("limit", String(limit - runs.length));
+    if (next !== undefined) query.set("cursor", next);
+    const page: RunPage = await client.get<RunPage>(`/v1/runs?${query}`);
+    runs.push(...page.runs);
+    next = page.nextCursor;
+  } while (next !== null && runs.length < limit);
+  return { runs, nextCursor: next };
 }
 
 export async function showRun(context: CommandContext): Promise<ExitCode> {

@@ -16,9 +16,9 @@ import { limitBody } from "./bodies.ts";
 import { bodyOf } from "./body-fields.ts";
 import { BulkFilterSchema, BulkPreviewSchema, BulkSchema, bulkView } from "./bulk-view.ts";
 import { notFound } from "./errors.ts";
+import { eventIdsOf } from "./events-of-key.ts";
 import { describe } from "./openapi/describe-route.ts";
 import type { HttpParts } from "./parts.ts";
-import { eventsOf } from "./runs-of-key.ts";
 import { versionOf } from "./wanted-version.ts";
 
 const MAX_BODY_BYTES = 64 * 1024;
@@ -151,17 +151,6 @@ async function readFilter(
     ...(createdAfterMs === undefined ? {} : { createdAfterMs }),
     ...(createdBeforeMs === undefined ? {} : { createdBeforeMs }),
   };
-}
-
-/** What a key stands for is looked up once: the job does not go on with events that are given the key later. */
-async function eventIdsOf(
-  parts: Pick<HttpParts, "store" | "dispatcher">,
-  filter: Pick<BulkFilter, "environment" | "functionId" | "eventName">,
-  { eventId, key }: { readonly eventId: string | undefined; readonly key: string | undefined },
-): Promise<readonly string[] | undefined> {
-  if (key === undefined) return eventId === undefined ? undefined : [eventId];
-  const ofKey = await eventsOf(parts, filter, key);
-  return eventId === undefined ? ofKey : ofKey.filter((id) => id === eventId);
 }
 
 function statusesOf(action: BulkAction, given: unknown): readonly RunStatus[] {

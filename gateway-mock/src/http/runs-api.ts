@@ -1,20 +1,21 @@
 /** Routes that list, show and cancel runs, and retry their compensations. */
-import { HoldfastError } from "@holdfast/core";
+import { HoldfastError, isUlid } from "@holdfast/core";
 import { RUN_STATUSES, type RunDetail, type RunFilter, type RunStatus } from "@holdfast/store";
 import type { Context, Hono } from "hono";
 import Type from "typebox";
-import { findFunction } from "../dispatch/index.ts";
+import { findFunction, type RunWaiting } from "../dispatch/index.ts";
 import { LinksSchema } from "./chain-links.ts";
+import { eventIdsOf } from "./events-of-key.ts";
 import { graphFilterIn } from "./graph-filter.ts";
 import { answerJson } from "./json-answer.ts";
 import { waitAsAsked } from "./long-polls.ts";
 import { describe } from "./openapi/describe-route.ts";
 import { ListedRunSchema, orNull, RunDetailSchema, RunSchema } from "./openapi/schemas.ts";
 import type { HttpParts } from "./parts.ts";
+import { cursorIn } from "./read-cursor.ts";
 import { instantIn } from "./read-instant.ts";
 import { runOr404 } from "./run-or-404.ts";
 import { runDetailView, runView } from "./run-view.ts";
-import { listRuns } from "./runs-of-key.ts";
 import { waitingView } from "./waiting-view.ts";
 
 const DEFAULT_LIMIT = 50;
@@ -27,9 +28,9 @@ const QuerySchema = Type.Object({
     Type.String({ description: "`<app>-<function>`, its uuid, or its own id where only one app has it." }),
   ),
   function: Type.Optional(Type.String({ description: "The same as `functionId`." })),
-  eventId: Type.Optional(Type.String({ description: "Of an event: the runs that it has started." })),
-  event: Type.Optional(Type.String({ description: "The same as `eventId`." })),
   eventName: Type.Optional(Type.String({ description: "Of the event that has started them." })),
+  eventId: Type.Optional(Type.String({ description: "Of an event: the runs that it has started." })),
+  event: Type.Optional(Type.String({ description: "The same as `eventName`; the id of an event is taken for that." })),
   after: Type.Optional(
     Type.String({ description: "Created at this time or later: ISO 8601, or milliseconds since 1970." }),
   ),
@@ -48,7 +49,11 @@ const QuerySchema = Type.Object({
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_LIMIT, default: DEFAULT_LIMIT })),
   cursor: Type.Optional(Type.String({ description: "The `nextCursor` of the page before." })),
   waiting: Type.Optional(
-    Type.String({ description: "`1`: also why each run that has not ended waits; keys of limits without values." }),
+    Type.String({
+      description:
+        "`1`: also why each run that has not ended waits; keys of limits without values. `only`: the same, and no run " +
+        "that has ended or that a worker is at; a page may come short then, `nextCursor` says where to go on.",
+    }),
   ),
 });
 
@@ -113,12 +118,14 @@ export function runsApi(app: Hono, parts: HttpParts): void {
   const runHere = (c: Context, id: string): Promise<RunDetail> => runOr404(c, id, (runId) => store.getRun(runId));
 
   app.get("/v1/runs", LIST, async (c) => {
-    const filter = { ...(await readFilter(c, dispatcher.functions)), ...(await graphFilterIn(c, store)) };
-    const { runs, nextCursor } = await listRuns(parts, filter, c.req.query("key"));
-    if (c.req.query("waiting") !== "1") return answerJson(c, { runs: runs.map(runView), nextCursor });
+    const waiting = waitingIn(c.req.query("waiting"));
+    const filter = { ...(await readFilter(c, parts, waiting)), ...(await graphFilterIn(c, store)) };
+    const { runs, nextCursor } = await store.listRuns(filter);
+    if (waiting === null) return answerJson(c, { runs: runs.map(runView), nextCursor });
     const going = runs.flatMap(({ id, endedMs }) => (endedMs === null ? [id] : []));
     const why = await dispatcher.waitingRuns.whyWait(going);
-    const views = runs.map((head) => ({ ...runView(head), waiting: waitingView(why.get(head.id) ?? null) }));
+    const shown = waiting === "only" ? runs.filter(({ id }) => waits(why, id)) : runs;
+    const views = shown.map((head) => ({ ...runView(head), waiting: waitingView(why.get(head.id) ?? null) }));
     return answerJson(c, { runs: views, nextCursor });
   });
 
@@ -151,27 +158,51 @@ export function runsApi(app: Hono, parts: HttpParts): void {
   });
 }
 
+type Waiting = "1" | "only" | null;
+
+/** @throws HoldfastError `BODY_INVALID` */
+function waitingIn(text: string | undefined): Waiting {
+  if (text === undefined || text === "0" || text === "") return null;
+  if (text === "1" || text === "only") return text;
+  throw new HoldfastError("BODY_INVALID", "`waiting` must be 1 (why each run waits) or only (no others, too).");
+}
+
+/** What moves on by itself: a worker is at it, or about to be. */
+const MOVING: ReadonlySet<string> = new Set<RunWaiting["reason"]>(["AT_WORK", "SENT", "STARTING"]);
+
+/** One that is not there has ended meanwhile; one without a reason waits for what never comes. */
+const waits = (why: ReadonlyMap<string, RunWaiting | null>, id: string): boolean =>
+  why.has(id) && !MOVING.has(why.get(id)?.reason ?? "");
+
 /** @throws HoldfastError `BODY_INVALID`, and `NOT_FOUND` for a function that there is not */
-async function readFilter(c: Context, functions: HttpParts["dispatcher"]["functions"]): Promise<RunFilter> {
-  const { cursor, eventName, error } = c.req.query();
+async function readFilter(c: Context, parts: HttpParts, waiting: Waiting): Promise<RunFilter> {
+  const { event, error, key } = c.req.query();
   const name = c.req.query("functionId") ?? c.req.query("function");
-  const eventId = c.req.query("eventId") ?? c.req.query("event");
+  const isId = event !== undefined && isUlid(event);
+  const eventId = c.req.query("eventId") ?? (isId ? event : undefined);
+  const eventName = c.req.query("eventName") ?? (isId ? undefined : event);
   const limit = Number(c.req.query("limit") ?? DEFAULT_LIMIT);
   if (!Number.isInteger(limit) || limit < 1 || limit > MAX_LIMIT) {
     throw new HoldfastError("BODY_INVALID", `\`limit\` must be 1 to ${MAX_LIMIT}.`);
   }
-  const statuses = readStatuses(c.req.query("status")) ?? (error === undefined ? undefined : ENDED_BADLY);
+  const cursor = cursorIn(c.req.query("cursor"));
+  const unless = waiting === "only" ? LIVING : error === undefined ? undefined : ENDED_BADLY;
+  const statuses = readStatuses(c.req.query("status")) ?? unless;
   const createdAfterMs = instantIn("after", c.req.query("after"));
   const createdBeforeMs = instantIn("before", c.req.query("before"));
   const environment: string = c.get("environment");
-  const fn = name === undefined ? undefined : await findFunction(functions, environment, name);
-  return {
-    limit,
+  const fn = name === undefined ? undefined : await findFunction(parts.dispatcher.functions, environment, name);
+  const narrow = {
     environment,
-    ...(statuses === undefined ? {} : { status: statuses }),
     ...(fn === undefined ? {} : { functionId: fn.id }),
-    ...(eventId === undefined ? {} : { eventId }),
     ...(eventName === undefined ? {} : { eventName }),
+  };
+  const eventIds = await eventIdsOf(parts, narrow, { eventId, key });
+  return {
+    ...narrow,
+    limit,
+    ...(statuses === undefined ? {} : { status: statuses }),
+    ...(eventIds === undefined ? {} : { eventIds }),
     // As it stands in JSON.
     ...(error === undefined ? {} : { errorText: JSON.stringify(error).slice(1, -1) }),
     ...(createdAfterMs === undefined ? {} : { createdAfterMs }),
@@ -180,6 +211,7 @@ async function readFilter(c: Context, functions: HttpParts["dispatcher"]["functi
   };
 }
 
+const LIVING: readonly RunStatus[] = ["PENDING", "RUNNING", "WAITING"];
 const ENDED_BADLY: readonly RunStatus[] = ["FAILED", "CANCELLED"];
 
 function readStatuses(text: string | undefined): readonly RunStatus[] | undefined {

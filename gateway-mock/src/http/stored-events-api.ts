@@ -9,6 +9,7 @@ import { answerJson, storedJson } from "./json-answer.ts";
 import { describe } from "./openapi/describe-route.ts";
 import { At, Json, Ms, orNull } from "./openapi/schemas.ts";
 import type { HttpParts } from "./parts.ts";
+import { cursorIn } from "./read-cursor.ts";
 
 const DEFAULT_LIMIT = 50;
 const MAX_LIMIT = 1000;
@@ -81,7 +82,8 @@ const SHOWN_RUNS = 5;
 
 export function storedEventsApi(app: Hono, { store, dispatcher }: Pick<HttpParts, "store" | "dispatcher">): void {
   app.get("/v1/events", LIST, async (c) => {
-    const { name, cursor } = c.req.query();
+    const { name } = c.req.query();
+    const cursor = cursorIn(c.req.query("cursor"));
     const limit = Number(c.req.query("limit") ?? DEFAULT_LIMIT);
     if (!Number.isInteger(limit) || limit < 1 || limit > MAX_LIMIT) {
       throw new HoldfastError("BODY_INVALID", `\`limit\` must be 1 to ${MAX_LIMIT}.`);

@@ -14,6 +14,7 @@ import {
   type RunStatus,
 } from "@holdfast/store";
 import type { Database, Param } from "./connection/database.ts";
+import { textArray } from "./connection/pg-values.ts";
 import { type HeadRow, headColumns, headOf, IS_LEASED, SHOWN_STATUS } from "./rows.ts";
 
 const MAX_PAGE = 1000;
@@ -146,8 +147,8 @@ const lower = (a: string, b: string): string => (a < b ? a : b);
 
 /** Which indexes to go through; of several the one that gets furthest is taken. */
 function candidatesFor(filter: RunFilter, status: RunStatus | null): Candidates[] {
-  const { eventId, functionId, environment, graphUid, test } = filter;
-  if (eventId !== undefined) return [OF_EVENT];
+  const { eventIds, functionId, environment, graphUid, test } = filter;
+  if (eventIds !== undefined) return [OF_EVENTS];
   if (graphUid !== undefined) return [OF_GRAPH];
   if (test === true) return [OF_TESTS];
   const byStatus = status === null ? null : BY_STATUS[status];
@@ -167,7 +168,7 @@ function fill(
   const isBounded = floor !== "" || implies === "function" || implies === "environment";
   const text = select(params.add(below), isBounded ? params.add(floor) : null);
   return text
-    .replaceAll("$event", () => params.add(filter.eventId ?? ""))
+    .replaceAll("$events", () => params.add(textArray(filter.eventIds ?? [])))
     .replaceAll("$graph", () => params.add(filter.graphUid ?? ""))
     .replaceAll("$function", () => params.add(filter.functionId ?? ""))
     .replaceAll("$environment", () => params.add(environmentMark(filter.environment ?? "")));
@@ -205,9 +206,10 @@ ORDER BY split_part(function_id, ':', 1) DESC, id DESC`,
   implies: "environment",
 };
 
-const OF_EVENT: Candidates = {
-  select: (below, floor) => `SELECT id FROM (
-  SELECT unnest(string_to_array(run_ids, ' ')) AS id FROM holdfast.events WHERE id = $event) e
+/** Several events may have started one run. */
+const OF_EVENTS: Candidates = {
+  select: (below, floor) => `SELECT DISTINCT id FROM (
+  SELECT unnest(string_to_array(run_ids, ' ')) AS id FROM holdfast.events WHERE id = ANY($events::text[])) e
 WHERE ${between("id", below, floor)} ORDER BY id DESC`,
   order: "c.id DESC",
   implies: "nothing",

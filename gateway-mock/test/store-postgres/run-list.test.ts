@@ -26,7 +26,12 @@ SELECT holdfast.first_id(at) || lpad(i::text, 16, '0'),
 FROM generate_series(1, ${RUNS}) i CROSS JOIN LATERAL (SELECT now() - (${RUNS} - i) * interval '1 min' AS at) t`);
   await db.sql.unsafe(`INSERT INTO holdfast.run_log (run_id, seq, at, version, status, facts, data)
 SELECT id, row_number() OVER (), now(), 2, status, 'RUN_ENDED 0 0 ', '{}' FROM holdfast.runs`);
-  await db.sql.unsafe("VACUUM (ANALYZE) holdfast.runs, holdfast.run_log");
+  // Two of many events have started runs, two hundred of them together.
+  await db.sql.unsafe(`INSERT INTO holdfast.events (id, name, ts, received_at, payload, run_ids)
+SELECT 'e' || i, 'event', now(), now(), '{}', CASE WHEN i <= 2 THEN (
+  SELECT string_agg(id, ' ') FROM (SELECT id FROM holdfast.runs ORDER BY id LIMIT i * 100) r) ELSE '' END
+FROM generate_series(1, 20000) i`);
+  await db.sql.unsafe("VACUUM (ANALYZE) holdfast.runs, holdfast.run_log, holdfast.events");
 });
 
 afterAll(() => db.drop());
@@ -61,6 +66,9 @@ const filters: Readonly<Record<string, { readonly filter: Partial<RunFilter>; re
   "running ones": { filter: { status: "RUNNING" }, found: 0 },
   "failed and cancelled ones": { filter: { status: ["FAILED", "CANCELLED"] }, found: 50 },
   "an event's name that all have": { filter: { eventName: "event" }, found: 50 },
+  "two events": { filter: { eventIds: ["e1", "e2"] }, found: 50 },
+  "an event without runs": { filter: { eventIds: ["e3"] }, found: 0 },
+  "failed ones of an event": { filter: { eventIds: ["e1"], status: "FAILED" }, found: 2 },
   "the last hour": { filter: { createdAfterMs: ago(60) }, found: 50 },
   "ten minutes": { filter: { createdAfterMs: ago(10.5), createdBeforeMs: ago(0.5) }, found: 10 },
   "a day four weeks ago": { filter: { createdAfterMs: ago(28 * DAY), createdBeforeMs: ago(27 * DAY) }, found: 50 },

@@ -17,7 +17,7 @@ export async function readAll(pair: Pair, dice: Dice, call: Call): Promise<void>
     ...(dice.chance(0.5) ? { status: dice.pick(RUN_STATUSES) } : {}),
     ...(dice.chance(0.3) ? { functionId: dice.pick(FUNCTIONS) } : {}),
     ...(dice.chance(0.3) ? { cursor: runId } : {}),
-    ...(dice.chance(0.2) ? { eventId } : {}),
+    ...(dice.chance(0.2) ? { eventIds: [eventId] } : {}),
     ...(dice.chance(0.1) ? { errorText: dice.pick(["e", "NONE"]) } : {}),
   };
   const kinds = dice.pick([["event", "cancel"], ["signal"], ["invoke"]] as const);

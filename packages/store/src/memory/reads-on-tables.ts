@@ -40,9 +40,9 @@ export class ReadsOnTables implements Reads {
       if (filter.graphUid !== undefined && mark?.uid !== filter.graphUid) return false;
       return filter.test === undefined || (mark?.test ?? false) === filter.test;
     };
-    const ofEvent = (): readonly string[] | null =>
-      filter.eventId === undefined ? null : (events.get(filter.eventId)?.runIds ?? []);
-    return this.#access.call(() => runsTable.list(filter, ofEvent(), isOfGraph));
+    const ofEvents = (): ReadonlySet<string> | null =>
+      filter.eventIds ? new Set(filter.eventIds.flatMap((id) => events.get(id)?.runIds ?? [])) : null;
+    return this.#access.call(() => runsTable.list(filter, ofEvents(), isOfGraph));
   }
 
   getRun(runId: string): ReturnType<Reads["getRun"]> {

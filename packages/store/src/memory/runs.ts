@@ -121,7 +121,7 @@ export class Runs {
     return waits && isLeased ? { ...head, status: "RUNNING" } : head;
   }
 
-  list(filter: RunFilter, ofEvent: readonly string[] | null, isOfGraph: (runId: string) => boolean): RunPage {
+  list(filter: RunFilter, ofEvents: ReadonlySet<string> | null, isOfGraph: (runId: string) => boolean): RunPage {
     const {
       environment,
       functionId,
@@ -136,7 +136,7 @@ export class Runs {
     const found = [...this.rows.values()]
       .filter(({ head }) => environment === undefined || environmentOf(head.functionId) === environment)
       .filter(({ head }) => !functionId || head.functionId === functionId)
-      .filter(({ head }) => !ofEvent || ofEvent.includes(head.id))
+      .filter(({ head }) => !ofEvents || ofEvents.has(head.id))
       .filter(({ head }) => cursor === undefined || head.id < cursor)
       .filter(({ head }) => isOfGraph(head.id))
       .filter(({ head }) => errorText === undefined || hasText(head.errorJson, errorText))

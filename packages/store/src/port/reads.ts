@@ -37,7 +37,8 @@ export interface RunFilter {
   /** Of one of these. */
   readonly status?: RunStatus | readonly RunStatus[];
   readonly functionId?: string;
-  readonly eventId?: string;
+  /** Of one of these events; of none of them: none. */
+  readonly eventIds?: readonly string[];
   readonly eventName?: string;
   /** Of the graph with this uid. */
   readonly graphUid?: string;

@@ -59,7 +59,7 @@ export function intakeContract(bench: ContractBench): void {
       expect(event?.runIds).toEqual(one.runs.map(({ run }) => run.id));
       const runs = await bench.store.loadRuns(event?.runIds ?? []);
       expect(runs.map(({ head }) => head.status)).toEqual(["PENDING", "PENDING"]);
-      expect((await bench.store.listRuns({ eventId: one.event.id, limit: 10 })).runs).toHaveLength(2);
+      expect((await bench.store.listRuns({ eventIds: [one.event.id], limit: 10 })).runs).toHaveLength(2);
       expect((await bench.store.getEvent(none.event.id))?.runIds).toEqual([]);
     });
 
@@ -85,7 +85,7 @@ export function intakeContract(bench: ContractBench): void {
       expect(outcomes.filter((outcome) => !outcome.duplicate)).toHaveLength(1);
       const [eventId, ...others] = new Set(outcomes.map((outcome) => outcome.eventId));
       expect(others).toEqual([]);
-      expect((await bench.store.listRuns({ eventId: eventId ?? "", limit: 10 })).runs).toHaveLength(2);
+      expect((await bench.store.listRuns({ eventIds: [eventId ?? ""], limit: 10 })).runs).toHaveLength(2);
     });
 
     it("an event is found by the id that its sender gave, under its own name", async () => {

@@ -116,6 +116,27 @@ export function readsContract(bench: ContractBench): void {
       expect(await found("no_such")).toEqual([]);
     });
 
+    it("runs of several events are listed together, each once, page by page", async () => {
+      const seeded = [];
+      for (let n = 0; n < 3; n += 1) seeded.push(await seedRun(bench.store, { run: { functionId: "of-events" } }));
+      const eventIds = await Promise.all(
+        seeded.map(async ({ runId }) => (await bench.store.getRun(runId))?.head.eventId ?? ""),
+      );
+      const runIds = seeded.map(({ runId }) => runId).reverse();
+      const list = async (filter: Omit<RunFilter, "limit">, limit = 2) => {
+        const page = await bench.store.listRuns({ functionId: "of-events", ...filter, limit });
+        return [page.runs.map(({ id }) => id), page.nextCursor];
+      };
+      expect(await list({ eventIds })).toEqual([runIds.slice(0, 2), runIds[1]]);
+      expect(await list({ eventIds, cursor: runIds[1] ?? "" })).toEqual([runIds.slice(2), null]);
+      expect(await list({ eventIds: [...eventIds, ...eventIds, newId()] }, 10)).toEqual([runIds, null]);
+      expect(await list({ eventIds: eventIds.slice(1, 2) })).toEqual([[runIds[1]], null]);
+      expect(await list({ eventIds: [] })).toEqual([[], null]);
+      await end(seeded[0] ?? { runId: "" }, "FAILED", "no");
+      const failed = { eventIds, status: "FAILED", errorText: "NO" } as const;
+      expect(await list(failed)).toEqual([[seeded[0]?.runId], null]);
+    });
+
     it("a run is shown with its jobs and log", async () => {
       const run = await seedLeased(bench.store, "shown");
       const detail = await bench.store.getRun(run.runId);
@@ -160,7 +181,7 @@ export function readsContract(bench: ContractBench): void {
       expect(ids).toEqual([...ids].sort().reverse());
       const details = await Promise.all(ids.map((id) => bench.store.getEvent(id)));
       expect(details.flatMap((detail) => detail?.runIds ?? [])).toEqual(seeded.map(({ runId }) => runId).reverse());
-      const [newest] = await Promise.all([bench.store.listRuns({ eventId: ids[0] ?? "", limit: 10 })]);
+      const [newest] = await Promise.all([bench.store.listRuns({ eventIds: [ids[0] ?? ""], limit: 10 })]);
       expect(newest.runs.map(({ id }) => id)).toEqual([seeded[2]?.runId]);
       expect(await bench.store.getEvent(newId())).toBeNull();
       expect(await bench.store.loadEvents([ids[1] ?? "", newId(), ids[0] ?? ""])).toHaveLength(2);

@@ -1,0 +1,130 @@
+import { startGateway } from "@holdfast/gateway";
+import { waitFor } from "@holdfast/testing";
+import { Holdfast } from "holdfast";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { gatewayBin } from "../support/gateway.mjs";
+import { type Outcome, shell } from "../support/terminal.ts";
+
+/** What `runs` finds, as a user asks for it: by what runs wait for, by event, key and error, page by page. */
+
+const program = `${process.execPath} ${gatewayBin}`;
+const cleanUps: (() => unknown)[] = [];
+const NEVER = new Promise<never>(() => {});
+const app = { current: new Holdfast({ id: "shop", isDev: true }) };
+let url = "";
+
+function functionsOf(shop: Holdfast) {
+  return [
+    shop.createFunction({ id: "order", triggers: { event: "shop/order.placed" }, retries: 0 }, ({ event }) => {
+      if (event.data.card === "stolen") throw new Error('the card "stolen" was declined');
+      return "sent";
+    }),
+    shop.createFunction({ id: "bill", triggers: { event: "shop/order.placed" } }, () => "billed"),
+    shop.createFunction({ id: "sleeps", triggers: { event: "shop/slept" } }, ({ step }) => step.sleep("long", "1h")),
+    shop.createFunction({ id: "works", triggers: { event: "shop/worked" } }, ({ step }) =>
+      step.run("load", () => NEVER),
+    ),
+  ];
+}
+
+beforeAll(async () => {
+  const gateway = await startGateway({ port: 0, store: "memory", logRuns: "off" });
+  cleanUps.push(() => gateway.close());
+  url = gateway.url;
+  const shop = new Holdfast({ id: "shop", isDev: true, baseUrl: url, logLevel: "off" });
+  app.current = shop;
+  const options = { functions: functionsOf(shop), instanceId: "web-1", handleShutdownSignals: [] };
+  const connection = await shop.connect({ ...options, drainTimeout: 0 });
+  cleanUps.push(() => connection.close());
+});
+
+afterAll(async () => {
+  for (let cleanUp = cleanUps.pop(); cleanUp; cleanUp = cleanUps.pop()) await cleanUp();
+});
+
+interface Listed {
+  readonly runs: readonly { readonly id: string; readonly functionId: string; readonly status: string }[];
+  readonly nextCursor: string | null;
+}
+
+const pipe = (args: string): Promise<Outcome> => shell(`${program} ${args} --url ${url}`);
+const list = async (args = ""): Promise<Listed> => JSON.parse((await pipe(`runs --json ${args}`)).stdout) as Listed;
+const idsOf = ({ runs }: Listed): string[] => runs.map(({ id }) => id);
+
+/** Sends an event; its id, and the ids of its runs once they are in this state. */
+async function sent(name: string, status: string, event: { id?: string; data?: object } = {}) {
+  const { ids } = await app.current.send({ name, data: {}, ...event });
+  const eventId = ids[0] ?? "";
+  const runs = await waitFor(
+    async () => {
+      const page = await list(`--event-id ${eventId}`);
+      return page.runs.length > 0 && page.runs.every((run) => run.status === status) ? page : undefined;
+    },
+    { what: `the runs of ${name} to be ${status}` },
+  );
+  return { eventId, runIds: idsOf(runs) };
+}
+
+describe("Runs that wait", () => {
+  test("are listed alone, with what they wait for; --why says it of all that were asked for", async () => {
+    const asleep = await sent("shop/slept", "WAITING");
+    const busy = await sent("shop/worked", "RUNNING");
+    await waitFor(async () => ((await pipe("runs --why")).stdout.includes("It is at work on") ? true : undefined), {
+      what: "the worker to have it",
+    });
+    await sent("shop/order.placed", "COMPLETED");
+    const waiting = await pipe("runs --waiting");
+    expect(waiting).toMatchObject({ code: 0, stderr: "" });
+    expect(waiting.stdout).toMatch(/^RUN +FUNCTION +STATUS +CREATED +TOOK +WHY\n/);
+    expect(waiting.stdout).toMatch(new RegExp(`\n${asleep.runIds[0]} +shop-sleeps +waiting .*sleeps in the step`));
+    for (const other of [...busy.runIds, "shop-order"]) expect(waiting.stdout).not.toContain(other);
+    expect((await pipe("runs --why")).stdout).toContain(busy.runIds[0]);
+    expect(idsOf(await list("--waiting"))).toEqual(asleep.runIds);
+    expect(idsOf(await list("--waiting --status running"))).toEqual([]);
+    expect(idsOf(await list("--waiting --function sleeps"))).toEqual(asleep.runIds);
+    const http = (await (await fetch(`${url}/v1/runs?waiting=only&limit=1`)).json()) as Listed;
+    expect(http).toMatchObject({ runs: [], nextCursor: busy.runIds[0] });
+    // Of the page that the gateway leaves short the command reads on.
+    expect(idsOf(await list("--waiting --limit 1"))).toEqual(asleep.runIds);
+    expect(await (await fetch(`${url}/v1/runs?waiting=yes`)).json()).toMatchObject({ code: "BODY_INVALID" });
+  });
+});
+
+describe("Runs of an event", () => {
+  test("are found by its name, its id, the id that its sender gave, and a text in their error", async () => {
+    const one = await sent("shop/order.placed", "COMPLETED", { id: "order-1" });
+    const event = { name: "shop/order.placed", id: "order-2", data: { card: "stolen" } };
+    const { ids } = await app.current.send(event);
+    const failed = await waitFor(async () => (await list("--status failed")).runs[0], { what: "a run to fail" });
+    const both = idsOf(await list(`--event-id ${ids[0]}`));
+    expect(both).toHaveLength(2);
+    for (const name of ["--event", "--event-name"]) {
+      const named = await list(`${name} shop/order.placed`);
+      expect(idsOf(named).slice(0, 4)).toEqual([...both, ...one.runIds]);
+    }
+    // As `--event` was meant first.
+    expect(idsOf(await list(`--event ${ids[0]}`))).toEqual(both);
+    expect(idsOf(await list("--key order-1"))).toEqual(one.runIds);
+    expect(idsOf(await list("--key order-2 --status failed"))).toEqual([failed.id]);
+    expect(idsOf(await list(`--key order-2 --event-id ${one.eventId}`))).toEqual([]);
+    expect(idsOf(await list(`--error 'CARD "stolen"'`))).toEqual([failed.id]);
+    expect(idsOf(await list("--error nothing"))).toEqual([]);
+    const first = await list("--key order-2 --limit 1");
+    expect(first).toEqual({ runs: [expect.objectContaining({ id: both[0] })], nextCursor: both[0] });
+    expect(await list(`--key order-2 --limit 1 --cursor ${first.nextCursor}`)).toMatchObject({
+      runs: [{ id: both[1] }],
+    });
+    expect((await pipe("rerun --event shop/order.placed --key order-2 --error declined --dry-run")).stdout).toBe(
+      "1 run would be run again.\n",
+    );
+  });
+});
+
+test("what is no cursor is refused, with what it should be", async () => {
+  const said = await pipe("runs --cursor garbage");
+  expect(said).toMatchObject({ code: 2, stdout: "", stderr: expect.stringMatching(/nextCursor.*\(BODY_INVALID\)/s) });
+  for (const path of ["/v1/runs?cursor=garbage", "/v1/runs?cursor=", "/v1/events?cursor=~", "/v1/graphs?cursor=x"]) {
+    const response = await fetch(`${url}${path}`);
+    expect([response.status, await response.json()]).toEqual([400, expect.objectContaining({ code: "BODY_INVALID" })]);
+  }
+});
