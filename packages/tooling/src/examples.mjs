@@ -6,7 +6,7 @@
  * (`src/example-givens/docs-operate.ts` for docs/operate.md), where the page's own functions are declared. A block whose
  * first line is a comment with a file's name is that file, beside the page's other ones. The first block of a README that
  * people paste into an empty file (`COMPLETE`) has no given. A block that quotes a program of `e2e/examples` is compared
- * with it instead (`quotes.mjs`).
+ * with it instead (`quotes.mjs`). What blocks do is run by `e2e/test/doc-blocks.e2e.test.ts`.
  *
  *     node examples.mjs [root]
  */
@@ -19,9 +19,9 @@ import { cacheDir, fail, inRoot, isProgram, root } from "./workspace.mjs";
 
 const compiler = inRoot("packages/tooling/node_modules/typescript-7-0/bin/tsc");
 /** Pages whose blocks are shapes to read, not code to paste. */
-const SHAPES = ["docs/architecture.md"];
+export const SHAPES = ["docs/architecture.md"];
 /** Pages whose first block needs nothing else. */
-const COMPLETE = ["README.md", "docs/getting-started.md"];
+export const COMPLETE = ["README.md", "docs/getting-started.md"];
 /** What users import options from. */
 const ENTRIES = ["index", "client", "operate", "isolate"];
 const OPTION_NAME = /(Options?|Filter|Trigger)$/;
@@ -62,13 +62,13 @@ export function blocksOf(page, text) {
 }
 
 /** @param {string} page */
-const givenOf = (page) => {
+export const givenOf = (page) => {
   const name = page.toLowerCase().replaceAll("/", "-").replace(/\.md$/, "");
   return `packages/tooling/src/example-givens/${name}.ts`;
 };
 
 /** Names that a module exports. @param {string} text */
-function exportedNames(text) {
+export function exportedNames(text) {
   const source = ts.createSourceFile("given.ts", text, ts.ScriptTarget.Latest, true);
   const passedOn = source.statements
     .filter(ts.isExportDeclaration)
@@ -113,7 +113,7 @@ function boundNames(name) {
  * @param {string} code
  * @param {ReadonlySet<string>} given
  */
-function wantedFrom(code, given) {
+export function wantedFrom(code, given) {
   const source = ts.createSourceFile("block.ts", code, ts.ScriptTarget.Latest, true);
   const own = new Set(source.statements.flatMap(namesOf));
   /** @type {Set<string>} */

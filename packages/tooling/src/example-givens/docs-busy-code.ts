@@ -1,4 +1,4 @@
 /** What the blocks of docs/busy-code.md use and do not show. */
-import type { Holdfast } from "holdfast";
+import { Holdfast } from "holdfast";
 
-export declare const app: Holdfast;
+export const app = new Holdfast({ id: "shop" });

@@ -1,9 +1,16 @@
 /** What the blocks of docs/code-that-computes.md use and do not show. */
-import type { Holdfast } from "holdfast";
+import { Holdfast } from "holdfast";
 
-export declare const app: Holdfast;
+export const app = new Holdfast({ id: "site" });
+
 export interface Page {
   readonly title: string;
 }
-export declare function load(url: string): Promise<string>;
-export declare function store(page: Page): Promise<void>;
+
+export async function load(url: string): Promise<string> {
+  return `<title>${url}</title>`;
+}
+
+export async function store(page: Page): Promise<void> {
+  console.log(page.title);
+}

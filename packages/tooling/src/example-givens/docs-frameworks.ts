@@ -1,9 +1,16 @@
 /** What the blocks of docs/frameworks.md use and do not show. */
-import type { Holdfast, HoldfastFunction } from "holdfast";
+import { Holdfast } from "holdfast";
 
-export declare const app: Holdfast;
-export declare const order: HoldfastFunction;
-export declare const server: { close(): Promise<void>; listen(options: { port: number }): Promise<string> };
-export declare class PaymentsService {
-  charge(card: string): Promise<string>;
+export const app = new Holdfast({ id: "shop" });
+export const order = app.createFunction({ id: "order", triggers: { event: "shop/order.placed" } }, () => "shipped");
+
+export const server: { close(): Promise<void>; listen(options: { port: number }): Promise<string> } = {
+  close: async () => {},
+  listen: async ({ port }) => `listening on ${port}`,
+};
+
+export class PaymentsService {
+  async charge(card: string): Promise<string> {
+    return `payment by ${card}`;
+  }
 }

@@ -1,4 +1,4 @@
 /** What the blocks of docs/moving-from-bullmq.md use and do not show. */
-export declare function charge(card: string): Promise<string>;
-export declare function print(): Promise<void>;
-export declare function ship(items: readonly string[]): Promise<void>;
+export const charge = async (card: string): Promise<string> => `payment by ${card}`;
+export const print = async (): Promise<void> => {};
+export const ship = async (items: readonly string[]): Promise<void> => console.log(items.join());

@@ -1,4 +1,4 @@
 /** What the blocks of docs/moving-from-temporal.md use and do not show. */
-export declare function charge(card: string): Promise<string>;
-export declare function refund(payment: string): Promise<void>;
-export declare function ship(items: readonly string[], payment: string): Promise<string[]>;
+export const charge = async (card: string): Promise<string> => `payment by ${card}`;
+export const refund = async (payment: string): Promise<void> => console.log(payment);
+export const ship = async (items: readonly string[], payment: string): Promise<string[]> => [...items, payment];

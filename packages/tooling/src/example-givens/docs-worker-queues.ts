@@ -1,6 +1,6 @@
 /** What the blocks of docs/worker-queues.md use and do not show. */
-import type { Handler, Holdfast, HoldfastFunction } from "holdfast";
+import { Holdfast } from "holdfast";
 
-export declare const app: Holdfast;
-export declare const functions: readonly HoldfastFunction[];
-export declare const handler: Handler<unknown>;
+export const app = new Holdfast({ id: "models" });
+export const handler = (): string => "trained";
+export const functions = [app.createFunction({ id: "ask", triggers: { event: "model/asked" } }, handler)];

@@ -1,5 +1,5 @@
 /** What blocks use of `@nestjs/common`, which is not installed here: the same shapes. */
-export declare function Injectable(): ClassDecorator;
+export const Injectable = (): ClassDecorator => () => {};
 export interface OnApplicationBootstrap {
   onApplicationBootstrap(): unknown;
 }

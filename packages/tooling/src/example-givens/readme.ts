@@ -1,8 +1,13 @@
 /** What the blocks of the README use and do not show. */
-import type { Holdfast, HoldfastFunction } from "holdfast";
+import { eventType, Holdfast, staticSchema } from "holdfast";
 
-export declare const app: Holdfast;
-export declare const order: HoldfastFunction<
-  { readonly card: string; readonly items: readonly string[] },
-  { readonly payment: { readonly id: string } }
->;
+export const app = new Holdfast({ id: "shop" });
+const placed = eventType("shop/order.placed", { schema: staticSchema<{ card: string; items: string[] }>() });
+export const order = app.createFunction({ id: "order", triggers: placed }, ({ event }) => ({
+  payment: { id: `payment by ${event.data.card}` },
+}));
+
+/** The app of the first block is connected. */
+export async function prepare(): Promise<void> {
+  await app.connect({ functions: [order] });
+}
