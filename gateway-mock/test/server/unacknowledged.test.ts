@@ -1,6 +1,7 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { waitFor } from "@holdfast/testing";
 import { expect, test } from "vitest";
-import type { Gateway } from "../../src/server.ts";
+import { type Gateway, REAL_PORTS } from "../../src/server.ts";
 import { ended, metrics, start, useGateway } from "./harness.ts";
 import type { RawWorker } from "./raw-worker.ts";
 
@@ -8,6 +9,7 @@ const bench = useGateway();
 /** A worker of the base protocol whose main thread is blocked: what it is sent lies unread. */
 const blocked = { extensions: [], acks: false } as const;
 const ACK_MS = 100;
+const LEASE_MS = 3_000;
 
 const requestsOf = (worker: RawWorker) =>
   worker.frames.flatMap((frame) => (frame.kind === "GATEWAY_EXECUTOR_REQUEST" ? [frame] : []));
@@ -44,11 +46,13 @@ test("KEPT-1: an unacknowledged request stays with its live plain connection, un
 });
 
 test("the lease of an unacknowledged plain request is extended as long as its connection lives", async () => {
-  const gateway = await bench.gateway({ requestAckMs: ACK_MS, leaseMs: 400, heartbeatMs: 60_000 });
+  const gateway = await bench.gateway({ requestAckMs: ACK_MS, leaseMs: LEASE_MS, heartbeatMs: 60_000 });
   const worker = await bench.worker(gateway, blocked);
   const [runId = ""] = await start(gateway);
   const [request] = await sent(worker, 1);
   await overdue(gateway, 1);
+  // Longer than the first lease.
+  await sleep(LEASE_MS + 500);
   const [run] = await bench.store.loadRuns([runId]);
   expect(run?.log.map(({ kind }) => kind)).not.toContain("LEASE_LOST");
   expect(requestsOf(worker)).toHaveLength(1);
@@ -91,8 +95,35 @@ test("KEPT-3: a worker that has not acknowledged a request gets no new work unti
   expect((await ended(gateway, waiting)).output).toBe("once");
 });
 
+test("KEPT-3: also while the database does not answer when the lease of that request is extended", async () => {
+  let asked = 0;
+  const gateway = await bench.gateway(
+    { requestAckMs: ACK_MS, leaseMs: 60_000 },
+    {
+      ...REAL_PORTS,
+      storeFor: (store) => ({
+        ...store,
+        extendLeases: () => {
+          asked += 1;
+          return new Promise(() => {});
+        },
+      }),
+    },
+  );
+  const worker = await bench.worker(gateway, blocked);
+  await start(gateway);
+  const [first] = await sent(worker, 1);
+  await waitFor(() => asked > 0, { what: "the lease to be extended" });
+  const [waiting = ""] = await start(gateway);
+  // Several times as long as an acknowledgement may take.
+  await overdue(gateway, 1);
+  expect(requestsOf(worker)).toHaveLength(1);
+  if (first) worker.ack(first);
+  expect((await sent(worker, 2))[1]?.runId).toBe(waiting);
+});
+
 test("KEPT-4: a request that a live connection does not mention for a lease's length is dropped and sent again", async () => {
-  const gateway = await bench.gateway({ requestAckMs: ACK_MS, leaseMs: 500, heartbeatMs: 60_000 });
+  const gateway = await bench.gateway({ requestAckMs: ACK_MS, leaseMs: 2_000, heartbeatMs: 60_000 });
   const worker = await bench.worker(gateway, blocked);
   await start(gateway);
   await sent(worker, 1);

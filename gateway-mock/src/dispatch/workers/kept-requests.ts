@@ -58,8 +58,11 @@ export class KeptRequests {
     const rest: Dispatch[] = [];
     for (const dispatch of late) {
       const { worker } = dispatch;
-      if (worker && this.#isLive(worker) && !worker.session.extensions.has("cancel")) this.#kept.set(dispatch, worker);
-      else rest.push(dispatch);
+      if (worker && this.#isLive(worker) && !worker.session.extensions.has("cancel")) {
+        this.#kept.set(dispatch, worker);
+        // However long the next look takes.
+        this.#parts.workers.rest(worker, Number.POSITIVE_INFINITY);
+      } else rest.push(dispatch);
     }
     if (this.#kept.size > 0 && !this.#isChecking) void this.#check();
     return rest;
@@ -69,8 +72,8 @@ export class KeptRequests {
   onAcknowledged(dispatch: Dispatch): void {
     const worker = this.#kept.get(dispatch);
     if (!worker) return;
-    this.#kept.delete(dispatch);
-    for (const other of this.#kept.values()) if (other === worker) return;
+    this.#forget(dispatch);
+    if (this.#hasKept(worker)) return;
     this.#parts.workers.rest(worker, 0);
     this.#parts.onRested();
   }
@@ -83,6 +86,21 @@ export class KeptRequests {
 
   #isLive(worker: ConnectedWorker): boolean {
     return this.#parts.workers.get(worker.id) === worker;
+  }
+
+  /** It is not to be kept any more. False: it was not. A worker of which nothing else is rests a little longer. */
+  #forget(dispatch: Dispatch): boolean {
+    const worker = this.#kept.get(dispatch);
+    if (!worker) return false;
+    this.#kept.delete(dispatch);
+    const { clock, settings } = this.#options;
+    if (!this.#hasKept(worker)) this.#parts.workers.rest(worker, clock.monotonicMs() + settings.requestAckMs);
+    return true;
+  }
+
+  #hasKept(worker: ConnectedWorker): boolean {
+    for (const other of this.#kept.values()) if (other === worker) return true;
+    return false;
   }
 
   #arm(): void {
@@ -118,12 +136,10 @@ export class KeptRequests {
     const nowMs = clock.monotonicMs();
     const dropped: Dispatch[] = [];
     for (const [dispatch, worker] of this.#kept) {
-      if (!this.#isStillKept(dispatch, worker)) this.#kept.delete(dispatch);
+      if (!this.#isStillKept(dispatch, worker)) this.#forget(dispatch);
       else if (isDropped(dispatch, worker, nowMs, settings.requestAckMs)) dropped.push(dispatch);
-      // Until the next look it gets nothing.
-      else this.#parts.workers.rest(worker, nowMs + 2 * settings.requestAckMs);
     }
-    for (const dispatch of dropped) this.#kept.delete(dispatch);
+    for (const dispatch of dropped) this.#forget(dispatch);
     if (dropped.length > 0) this.#parts.onDropped(dropped);
     return [...this.#kept.keys()];
   }
@@ -165,7 +181,7 @@ export class KeptRequests {
     const { fence, runId, functionId } = dispatch;
     const lease = { ...fence, gatewayId: settings.gatewayId, leaseMs: worker.session.leaseMs, next: true };
     const [extended] = await store.extendLeases([lease]);
-    this.#kept.delete(dispatch);
+    this.#forget(dispatch);
     // As after a claim: the cached state may be older than the stored one.
     if (extended) runs.forget(runId);
     const state = extended ? await runs.load(runId) : null;
@@ -189,7 +205,7 @@ export class KeptRequests {
     if (leased.length === 0) return;
     const ours = await store.extendLeases(leased.map(({ lease }) => lease));
     for (const [index, { dispatch }] of leased.entries()) {
-      if (ours[index] === false && this.#kept.delete(dispatch) && !dispatch.acked) this.#parts.onLost(dispatch);
+      if (ours[index] === false && this.#forget(dispatch) && !dispatch.acked) this.#parts.onLost(dispatch);
     }
   }
 }
