@@ -5,7 +5,6 @@ import { limits, realProjects } from "../packages/tooling/src/vitest-base.ts";
 export default defineConfig({
   test: {
     ...limits,
-    testTimeout: 120_000,
     maxWorkers: 2,
     projects: realProjects({
       real: ["test/**/*.e2e.test.ts", "examples/**/*.test.ts", "bench/test/*.test.ts"],

@@ -116,7 +116,7 @@ export async function inCluster(options: ClusterOptions, body: (cluster: Cluster
       const started = await launchApp({ url: balancer.url, ...app }, journal);
       children.push(started);
       later(() => started.kill());
-      await started.message((message) => message.ready === true, 60_000);
+      await started.message((message) => message.ready === true);
       return started;
     };
     const parts = { members, url: balancer.url, databaseUrl: database.url, sql, server, journal, startApp };
@@ -205,7 +205,7 @@ export async function functionsKnown({ url }: Member, count: number): Promise<vo
       const response = await fetch(new URL("/dev", url));
       return ((await response.json()) as { functions: unknown[] }).functions.length >= count;
     },
-    { what: `${url} to know ${count} functions`, timeoutMs: 60_000 },
+    { what: `${url} to know ${count} functions`, timeoutMs: 100_000 },
   );
 }
 

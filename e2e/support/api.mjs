@@ -1,4 +1,5 @@
 /** The gateway's HTTP interface, as far as tests, demo and benchmark use it. */
+import { LIMIT_MS } from "./limits.mjs";
 
 /**
  * @typedef {object} StepView
@@ -45,7 +46,7 @@ export const isOver = (run) => ends.has(run.status);
 /** @param {string} url such as http://127.0.0.1:8288 */
 export function gatewayApi(url) {
   const call = async (/** @type {string} */ path, /** @type {RequestInit} */ init = {}) => {
-    const response = await fetch(new URL(path, url), { ...init, signal: AbortSignal.timeout(30_000) });
+    const response = await fetch(new URL(path, url), { ...init, signal: AbortSignal.timeout(LIMIT_MS) });
     const text = await response.text();
     if (!response.ok) throw new Error(`${init.method ?? "GET"} ${path} answered ${response.status}: ${text}`);
     return JSON.parse(text);
@@ -57,7 +58,7 @@ export function gatewayApi(url) {
     run,
     /** Whether it says that it can work; false when it does not answer. */
     isReady: () =>
-      fetch(new URL("/ready", url), { signal: AbortSignal.timeout(30_000) }).then(
+      fetch(new URL("/ready", url), { signal: AbortSignal.timeout(LIMIT_MS) }).then(
         ({ ok }) => ok,
         () => false,
       ),

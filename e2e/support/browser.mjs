@@ -9,6 +9,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { chromium } from "playwright-core";
 import { findChromium } from "./find-chromium.mjs";
+import { LIMIT_MS } from "./limits.mjs";
 
 const WATCH = fileURLToPath(new URL("./browser-watch.mjs", import.meta.url));
 
@@ -35,6 +36,7 @@ export async function openBrowser() {
     const browser = await chromium.launch({
       executablePath: path,
       args: ARGS,
+      timeout: LIMIT_MS,
       env: { ...process.env, ...env, TMPDIR: folder, HOME: folder, XDG_CONFIG_HOME: folder, XDG_CACHE_HOME: folder },
     });
     const close = async () => {

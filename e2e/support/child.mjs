@@ -1,5 +1,6 @@
 /** Node processes of the tests, the demo and the benchmark, and what is asked of them over IPC. */
 import { spawnNode } from "@holdfast/testing";
+import { LIMIT_MS } from "./limits.mjs";
 
 /** @type {Set<Child>} */
 const running = new Set();
@@ -86,7 +87,7 @@ export class Child {
    * @param {number} [limitMs]
    * @returns {Promise<any>}
    */
-  message(matches, limitMs = 60_000) {
+  message(matches, limitMs = LIMIT_MS) {
     const found = new Promise((resolve) => {
       const look = () => {
         const index = this.#messages.findIndex(matches);
@@ -106,7 +107,7 @@ export class Child {
    * @param {{ limitMs?: number } & Record<string, unknown>} [more] sent with it
    * @returns {Promise<any>}
    */
-  ask(ask, { limitMs = 60_000, ...more } = {}) {
+  ask(ask, { limitMs = LIMIT_MS, ...more } = {}) {
     const id = this.#nextId++;
     const answered = new Promise((resolve, reject) => this.#asked.set(id, { resolve, reject }));
     answered.catch(() => {});

@@ -2,6 +2,7 @@
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { Child } from "./child.mjs";
+import { LIMIT_MS } from "./limits.mjs";
 
 const folder = dirname(createRequire(import.meta.url).resolve("@holdfast/gateway/package.json"));
 export const gatewayBin = join(folder, "dist/bin.js");
@@ -50,6 +51,6 @@ export async function startGateway(options) {
   args.push(...(options.args ?? []));
 
   const child = new Child(options.bin ?? gatewayBin, { name: "The gateway", args, nodeArgs: options.nodeArgs ?? [] });
-  const ready = JSON.parse(await child.line((line) => line.startsWith("{") && line.includes('"ready"'), 60_000));
+  const ready = JSON.parse(await child.line((line) => line.startsWith("{") && line.includes('"ready"'), LIMIT_MS));
   return { child, url: String(ready.url), port: Number(ready.port), connectPort: Number(ready.connectPort) };
 }

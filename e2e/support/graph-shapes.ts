@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import type { Graph } from "@holdfast/graph";
 import type postgres from "postgres";
+import { LIMIT_MS } from "./limits.mjs";
 
 export interface GraphShape {
   readonly id: string;
@@ -20,7 +21,7 @@ export async function callJson(url: string, method: string, path: string, body?:
   const response = await fetch(new URL(path, url), {
     method,
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    signal: AbortSignal.timeout(30_000),
+    signal: AbortSignal.timeout(LIMIT_MS),
   });
   const text = await response.text();
   if (!response.ok) throw new Error(`${method} ${path} answered ${response.status}: ${text}`);

@@ -1,5 +1,6 @@
 /** The proxy of `@holdfast/testing` between an app and its gateway, with what the tests and the demo ask of it. */
 import { startProxy } from "@holdfast/testing";
+import { LIMIT_MS } from "./limits.mjs";
 
 /**
  * @typedef {import("@holdfast/testing").TappedFrame} TappedFrame
@@ -34,12 +35,26 @@ export async function openTap(target) {
      */
     of: (kind) => proxy.framesOf(kind).map((tapped) => narrow(tapped, kind)),
     /**
+     * Requests whose lease was refused while a worker had them. An extension that crosses the request's own reply is
+     * refused as well, as there is nothing left to extend.
+     */
+    get leasesLost() {
+      const replied = new Set();
+      const lost = [];
+      for (const { frame } of proxy.frames) {
+        if (frame?.kind === "WORKER_REPLY") replied.add(frame.requestId);
+        if (frame?.kind !== "WORKER_REQUEST_EXTEND_LEASE_ACK" || frame.newLeaseId !== undefined) continue;
+        if (!replied.has(frame.requestId)) lost.push(frame.requestId);
+      }
+      return lost;
+    },
+    /**
      * The next frame of a kind, from now on.
      * @template {Frame["kind"]} Kind
      * @param {Kind} kind
      */
     next: async (kind) =>
-      narrow(await proxy.waitForFrame(kind, { since: proxy.frames.length, timeoutMs: 45_000 }), kind),
+      narrow(await proxy.waitForFrame(kind, { since: proxy.frames.length, timeoutMs: LIMIT_MS }), kind),
     /**
      * Calls back for every frame from now on, soon after it passed.
      * @param {(frame: Frame) => void} listener

@@ -3,6 +3,7 @@ import axe from "axe-core";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, expect } from "vitest";
 import { openBrowser, type TestBrowser } from "../support/browser.mjs";
+import { LIMIT_MS } from "../support/limits.mjs";
 
 export const WIDE = { width: 1280, height: 860 };
 export const NARROW = { width: 390, height: 844 };
@@ -48,6 +49,7 @@ async function openPage(
 ): Promise<Page> {
   const here = { locale: "en-GB", timezoneId: "UTC" };
   const context = await browser.newContext({ ...here, viewport, colorScheme: theme, reducedMotion: motion });
+  context.setDefaultTimeout(LIMIT_MS);
   const found: string[] = [];
   problems.set(context, found);
   const { host } = new URL(url);

@@ -80,7 +80,7 @@ export interface World {
   readonly ended: (runId: string) => Promise<RunView>;
   /** Waits until the run's journal has an entry so often. */
   readonly noted: (runId: string, what: string, times?: number) => Promise<void>;
-  readonly until: (what: string, holds: () => boolean | Promise<boolean>) => Promise<void>;
+  readonly until: (what: string, holds: () => boolean | Promise<boolean>, limitMs?: number) => Promise<void>;
 }
 
 interface InngestOptions {

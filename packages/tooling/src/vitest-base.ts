@@ -35,18 +35,21 @@ const resolve = {
 
 const CONDITION_TIMEOUT_MS = 100_000;
 
-/** The part of a Vitest configuration that every suite shares; timeouts allow for a machine that is busy elsewhere. */
+/**
+ * The part of a Vitest configuration that every suite shares; timeouts allow for a machine that is busy elsewhere. They
+ * only end what hangs: a test may wait for many conditions, and long for one of them.
+ */
 export const limits = {
   environment: "node",
   pool: "forks",
   maxWorkers: 2,
-  testTimeout: 120_000,
-  hookTimeout: 90_000,
+  testTimeout: 300_000,
+  hookTimeout: 180_000,
   teardownTimeout: 30_000,
   allowOnly: false,
   passWithNoTests: false,
   dangerouslyIgnoreUnhandledErrors: false,
-  // What waits for a condition waits nearly as long as its test may take: it ends sooner where the condition holds.
+  // One condition is waited for so long that only what hangs fails, and says what it waited for.
   expect: { poll: { timeout: CONDITION_TIMEOUT_MS } },
   env: { HOLDFAST_TEST_TIMEOUT_MS: String(CONDITION_TIMEOUT_MS) },
 } as const satisfies ViteUserConfig["test"];

@@ -3,7 +3,12 @@ import { expect, test, vi } from "vitest";
 import { marked } from "../src/processes.mjs";
 import { inRoot } from "../src/workspace.mjs";
 
-test("`npm run dev` watches types and pure tests until it is interrupted, and leaves nothing behind", async () => {
+/** It type-checks the whole workspace, which takes minutes where other things run as well. */
+const timeout = 600_000;
+
+test("`npm run dev` watches types and pure tests until it is interrupted, and leaves nothing behind", {
+  timeout,
+}, async () => {
   const marker = `dev-test-${process.pid}`;
   const child = spawn(process.execPath, [inRoot("packages/tooling/src/dev.mjs"), "packages/tooling/test/runs"], {
     env: { ...process.env, CI: "", DEV_TEST: marker },
@@ -18,7 +23,7 @@ test("`npm run dev` watches types and pure tests until it is interrupted, and le
         expect(output).toContain("Watching for file changes");
         expect(output).toContain("Waiting for file changes");
       },
-      { timeout: 90_000, interval: 100 },
+      { timeout, interval: 100 },
     );
     expect(output).toContain("Found 0 errors");
     expect(output).toMatch(/Tests +\d+ passed/);
