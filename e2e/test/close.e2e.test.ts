@@ -8,7 +8,7 @@ const longRequest = (world: World, runId: string): string => {
 };
 
 describe.each(modes)("$name", (mode) => {
-  const options = { ...mode, heartbeat: "500ms", lease: "4s", tapped: true };
+  const options = { ...mode, heartbeat: "2s", lease: "8s", tapped: true };
 
   /** Starts a run, waits until its long step runs, tells the app to close and waits for the pause. */
   async function closeDuringLongStep(world: World) {

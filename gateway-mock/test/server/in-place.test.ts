@@ -169,7 +169,7 @@ test("a request reassigned for want of an acknowledgement is cancelled on the fi
 });
 
 test("a slow worker that no other has replaced continues with its request and is not told to stop", async () => {
-  const gateway = await bench.gateway({ requestAckMs: 100 });
+  const gateway = await bench.gateway({ requestAckMs: 2_000 });
   const slow = await bench.worker(gateway, { acks: false, maxWorkerConcurrency: 1 });
   const [runId = ""] = await start(gateway);
   const { request } = await slow.request();
@@ -238,7 +238,7 @@ test("when a lost worker does not reconnect, the next one resumes after the last
 });
 
 test("a request whose lease is not extended is dispatched again under the next epoch", async () => {
-  const gateway = await bench.gateway({ leaseMs: 400 });
+  const gateway = await bench.gateway({ leaseMs: 3_000 });
   const worker = await bench.worker(gateway);
   const [runId = ""] = await start(gateway);
   const first = await worker.request();
@@ -251,7 +251,7 @@ test("a request whose lease is not extended is dispatched again under the next e
 });
 
 test("a late result counts while no other worker has the request", async () => {
-  const gateway = await bench.gateway({ leaseMs: 300, reconnectGraceMs: 20_000 });
+  const gateway = await bench.gateway({ leaseMs: 3_000, reconnectGraceMs: 20_000 });
   const worker = await bench.worker(gateway, { instanceId: "late" });
   const [runId = ""] = await start(gateway);
   const { request } = await worker.request();

@@ -56,7 +56,7 @@ describe("a gateway that is starting", () => {
 
   test("is not waited for longer than a call may take", async () => {
     const { url } = await startingGateway();
-    await expect(gatewayClient({ url, timeoutMs: 600 }).get("/dev")).rejects.toMatchObject({
+    await expect(gatewayClient({ url, timeoutMs: 5_000 }).get("/dev")).rejects.toMatchObject({
       code: "GATEWAY_STARTING",
     });
   });

@@ -250,9 +250,9 @@ test("code that an earlier turn left behind costs the next turn its thread, and 
 
 test("the budget counts from when the module is evaluated, and is looked at from then on", async () => {
   await using code = await isolatedModule(`
-    await new Promise((resolve) => setTimeout(resolve, 200));
+    await new Promise((resolve) => setTimeout(resolve, 1_000));
     ${SPIN}
-    isolated(import.meta.url, "one", () => 1, { budget: 20 });
+    isolated(import.meta.url, "one", () => 1, { budget: 400 });
   `);
   const delays: number[] = [];
   const set: typeof systemTimers.set = (delayMs, fire, options) => {
@@ -262,8 +262,8 @@ test("the budget counts from when the module is evaluated, and is looked at from
   await using test = await testPool({ threads: 1, warm: 1 }, { timers: { ...systemTimers, set } });
   await until(() => test.pool.cells.read(0).state === "free", "the thread to be ready");
   delays.length = 0;
-  expect(resultOf(await test.run(code.url, "one", { budgetMs: 20 }))).toBe(1);
-  expect(failureOf(await test.run(code.url, "spin", { budgetMs: 20 })).code).toBe("ISOLATE_BUDGET");
+  expect(resultOf(await test.run(code.url, "one", { budgetMs: 400 }))).toBe(1);
+  expect(failureOf(await test.run(code.url, "spin", { budgetMs: 400 })).code).toBe("ISOLATE_BUDGET");
   // 500 ms are for the end of the thread; evaluating the module may take longer than code, and is not waited for.
   expect(Math.max(...delays)).toBeLessThanOrEqual(500);
 });
