@@ -143,5 +143,5 @@ describe("HTTP connection limit", () => {
     const worker = await bench.worker(gateway);
     expect([worker.closed, (await fetch(`${gateway.url}/health`)).status]).toEqual([null, 200]);
     await waitFor(() => slow.every(({ closed }) => closed), { what: "the slow ones to be ended" });
-  }, 90_000);
+  });
 });

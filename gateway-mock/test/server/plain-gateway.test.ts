@@ -56,7 +56,7 @@ test("work for an app without a connected worker waits", async () => {
 });
 
 test("the end of a plain connection ends no lease, and an expired lease fails the attempt", async () => {
-  const gateway = await bench.gateway({ plain: true, leaseMs: 1_500, heartbeatMs: 60_000 });
+  const gateway = await bench.gateway({ plain: true, leaseMs: 5_000, heartbeatMs: 60_000 });
   const first = await bench.worker(gateway, { functions: [{ id: "order", event: "shop/order", retries: 1 }] });
   const [runId = ""] = await start(gateway);
   const { request } = await first.request();
@@ -91,7 +91,7 @@ test("a plain gateway that stops ends no lease of acknowledged work: its worker 
 });
 
 test("the attempt after an expired lease goes to another connection, if there is one", async () => {
-  const gateway = await bench.gateway({ plain: true, leaseMs: 1_500, heartbeatMs: 60_000 });
+  const gateway = await bench.gateway({ plain: true, leaseMs: 5_000, heartbeatMs: 60_000 });
   const functions = [{ id: "order", event: "shop/order", retries: 1 }];
   const first = await bench.worker(gateway, { functions });
   const second = await bench.worker(gateway, { functions });

@@ -116,7 +116,7 @@ test("an unreadable frame is ignored, and bytes that are not a frame end the con
 });
 
 test("a socket that stays silent for five heartbeat intervals is dropped", async () => {
-  const gateway = await bench.gateway({ heartbeatMs: 60 });
+  const gateway = await bench.gateway({ heartbeatMs: 1_000 });
   const worker = await bench.worker(gateway);
   expect((await worker.gone()).code).toBe(1006);
 });

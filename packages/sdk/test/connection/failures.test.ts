@@ -19,7 +19,7 @@ describe("Failures of connect()", () => {
     const before = listeners();
     const url = gateway.url;
     gateway.script.startStatus = () => 500;
-    const opening = openTest(url, { connectTimeoutMs: 500, signals: ["SIGINT", "SIGTERM"] });
+    const opening = openTest(url, { connectTimeoutMs: 3_000, signals: ["SIGINT", "SIGTERM"] });
     await expect(opening).rejects.toMatchObject({ code: "CONNECT_TIMEOUT" });
     await expect(opening).rejects.toThrow(/500/);
     expect(listeners()).toBe(before);

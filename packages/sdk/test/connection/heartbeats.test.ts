@@ -10,7 +10,7 @@ import { until } from "./until.ts";
 
 let gateway: TestGateway;
 beforeEach(async () => {
-  gateway = await startTestGateway({ heartbeat: "100ms", lease: "100ms" });
+  gateway = await startTestGateway({ heartbeat: "500ms", lease: "100ms" });
 });
 afterEach(async () => {
   vi.useRealTimers();

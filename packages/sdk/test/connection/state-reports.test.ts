@@ -48,7 +48,7 @@ describe("A worker whose gateway wants to hear how it is", () => {
 
   it("says nothing where that was not agreed on", async () => {
     gateway.script.extensions = ["checkpoint", "nack", "cancel"];
-    gateway.script.heartbeat = "100ms";
+    gateway.script.heartbeat = "500ms";
     const { connection } = await openTest(gateway.url, { config: { extensions: EXTENSIONS, debugMs: 50 } });
     const peer = await gateway.peer();
     await until(() => peer.of("WORKER_HEARTBEAT").length > 5, "heartbeats");

@@ -81,14 +81,14 @@ describe("FunctionTest of an isolated handler", () => {
   });
 
   test("code that passes its budget costs the attempt of its step; what had ended stays", async () => {
-    const fn = isolated("spinsAfterOne", { budget: 100, retries: 1 });
+    const fn = isolated("spinsAfterOne", { budget: 1_000, retries: 1 });
     const run = await new FunctionTest(fn, { isolation: "real" }).run();
     expect(run).toMatchObject({ status: "failed", error: { code: "ISOLATE_BUDGET" }, state: { one: 1 } });
     expect(run.steps.map(({ id, attempts }) => [id, attempts])).toEqual([
       ["one", 1],
       ["spin", 2],
     ]);
-    const handler = await new FunctionTest(isolated("spinsInHandler", { budget: 100 }), { isolation: "real" }).run();
+    const handler = await new FunctionTest(isolated("spinsInHandler", { budget: 1_000 }), { isolation: "real" }).run();
     expect(handler).toMatchObject({ status: "failed", error: { code: "ISOLATE_BUDGET" }, steps: [] });
   });
 
