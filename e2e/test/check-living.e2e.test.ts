@@ -54,7 +54,6 @@ test("check says of runs that sleep, wait, are retried or half done what the nex
   const until = (what: string, holds: (all: readonly ListedRun[]) => boolean): Promise<unknown> =>
     waitFor(async () => holds(await runs()), {
       what,
-      timeoutMs: 60_000,
       context: async () => JSON.stringify((await runs()).map((one) => [one.functionId, one.status, one.waiting])),
     });
   const check = async (build: string, expected: number): Promise<Checked> => {

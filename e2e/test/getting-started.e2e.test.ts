@@ -10,6 +10,7 @@ import { waitFor } from "@holdfast/testing";
 import { expect, onTestFinished, test } from "vitest";
 import { openBrowser } from "../support/browser.mjs";
 import { gatewayBin } from "../support/gateway.mjs";
+import { LIMIT_MS } from "../support/limits.mjs";
 import { shell } from "../support/terminal.ts";
 
 /** docs/getting-started.md, as a reader types it. Only ports, and how long the warehouse packs, are others. */
@@ -132,6 +133,7 @@ test("the page leads from an empty folder to a run that is seen, killed, resumed
   const { browser, close } = await openBrowser();
   onTestFinished(close);
   const shown = await browser.newPage();
+  shown.setDefaultTimeout(LIMIT_MS);
   await shown.goto(url);
   await shown.getByRole("link", { name: "Runs", exact: true }).first().click();
   await shown.locator(`main a[href$="/runs/${runId}"]`).first().click();

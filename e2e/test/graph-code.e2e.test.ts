@@ -74,9 +74,10 @@ test("code that undoes a node runs in a thread as well, and is ended with it", a
   const timer = setInterval(() => {
     turns += 1;
   }, 5);
+  // On the main thread it would never end; that had turns of its own meanwhile.
   expect(await failedOf(ENDLESS)).toContain("GRAPH_CODE_BUDGET");
   clearInterval(timer);
-  expect(turns).toBeGreaterThan(100);
+  expect(turns).toBeGreaterThan(3);
 });
 
 test("code that the sandbox cannot end, as it is within the engine itself, is ended with its thread", async () => {

@@ -12,6 +12,8 @@ import { inWorld, type World } from "./world.ts";
 
 const RUNS = 50;
 const ROUNDS = 3;
+/** Of the test, and of each of its parts: it computes all the time, and may have a tenth of the processors that it needs. */
+const timeout = 900_000;
 const extended = { name: "with extensions", extensions: true };
 const probeFile = fileURLToPath(new URL("../support/health-probe.mjs", import.meta.url));
 
@@ -20,7 +22,9 @@ interface Figures {
   readonly p99Ms: number;
 }
 
-test(`${RUNS} runs that compute in threads leave the health check of their app alone, and end sooner`, async () => {
+test(`${RUNS} runs that compute in threads leave the health check of their app alone, and end sooner`, {
+  timeout,
+}, async () => {
   await inWorld(extended, async (world) => {
     // Fair turns help the inline steps as well, so what is compared is computing alone; the benchmark has both.
     const app = await world.startAppOf("isolated-steps-app.mjs", { env: { HOLDFAST_YIELD_AFTER: "off" } });
@@ -43,7 +47,7 @@ test(`${RUNS} runs that compute in threads leave the health check of their app a
       const rounds: { readonly inline: Figures; readonly bareGain: number; readonly isolated: Figures }[] = [];
       for (let round = 0; round < ROUNDS; round += 1) {
         const inline = await compute("computing-inline");
-        const bareGain: number = await app.ask("bareGain");
+        const bareGain: number = await app.ask("bareGain", { limitMs: timeout });
         rounds.push({ inline, bareGain, isolated: await compute("computing-isolated") });
       }
       const where = onTwoCores ? "on two cores" : "on all cores";
@@ -83,12 +87,13 @@ async function ended({ api, until }: World, sql: postgres.Sql, name: string): Pr
   };
   const before = await count();
   await api.send(Array.from({ length: RUNS }, (_, index) => ({ name: `test/${name}`, data: { index } })));
-  await until(`${RUNS} runs to end`, async () => {
+  const areOver = async (): Promise<boolean> => {
     const [row] = await sql`
       SELECT count(*)::int AS count FROM pg_stat_activity
       WHERE datname = current_database() AND backend_type = 'client backend' AND pid <> pg_backend_pid()`;
     connections = Math.max(connections, row?.count ?? 0);
     return (await count()) === before + RUNS;
-  });
+  };
+  await until(`${RUNS} runs to end`, areOver, timeout);
   return connections;
 }

@@ -37,7 +37,7 @@ describe("Queues", () => {
           message: expect.stringMatching(message),
         });
       }
-      await world.gateway.line((line) => line.includes('"NO_WORKER_IN_QUEUE"'), 30_000);
+      await world.gateway.line((line) => line.includes('"NO_WORKER_IN_QUEUE"'), 100_000);
       // What invokes a function of the queue waits for it; all else goes on.
       const half = await world.trigger("order");
       await world.noted(half, "order");

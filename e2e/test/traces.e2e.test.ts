@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, test } from "vitest";
+import { LIMIT_MS } from "../support/limits.mjs";
 import { type ReceivedSpan, startOtlpReceiver } from "../support/otlp-receiver.mjs";
 import { inWorld, type World } from "./world.ts";
 
@@ -57,6 +58,19 @@ function faultsOf(spans: readonly ReceivedSpan[], traceId: string) {
   };
 }
 
+/**
+ * Gateway and app export on their own, and what is around a span ends after it: waits until there are so many spans of
+ * each name, and the parent of every one.
+ */
+async function allSpans({ until }: World, spans: readonly ReceivedSpan[], names: readonly string[]): Promise<void> {
+  await until(`${names.length} spans and their parents`, () => {
+    const traceIds = new Set(spans.map(({ traceId }) => traceId));
+    const isWhole = [...traceIds].every((traceId) => faultsOf(spans, traceId).orphans.length === 0);
+    const wanted = (name: string): number => names.filter((one) => one === name).length;
+    return isWhole && names.every((name) => named(spans, name).length >= wanted(name));
+  });
+}
+
 describe("Traces", () => {
   test("one connected trace goes from the sender to every attempt, over a killed worker, a sleep and a deploy", async () => {
     await traced(async (world, { spans }, startApp) => {
@@ -72,15 +86,15 @@ describe("Traces", () => {
       world.journal.open("long");
       expect((await world.ended(runId)).output).toBe("done");
       const ends = ["run traced-follower", "run traced-child", "run traced-order"];
-      await world.until("the last spans", () => ends.every((name) => named(spans, name).length === 1));
+      const inside = ["in reserve", "in thread", "in follower", "in child", "after gate", "sleep nap"];
+      await allSpans(world, spans, [...ends, ...inside, "in flaky", "in flaky", "step flaky", "step flaky"]);
 
       const { traceId, spanId: sender } = only(spans, "checkout");
       // Lines of the log name it.
-      const lines = world.gateway.tail(100).split("\n");
-      const line = lines.find((one) => one.includes("traced-order completed")) ?? "{}";
-      expect(JSON.parse(line)).toMatchObject({ runId, traceId });
-      const failed = lines.find((one) => one.includes("flaky") && one.includes("not yet")) ?? "{}";
-      expect(JSON.parse(failed)).toMatchObject({ runId, stepId: "flaky", attempt: 0, traceId });
+      const lineWith = async (...texts: string[]): Promise<unknown> =>
+        JSON.parse(await world.gateway.line((one) => texts.every((text) => one.includes(text)), LIMIT_MS));
+      expect(await lineWith("traced-order completed")).toMatchObject({ runId, traceId });
+      expect(await lineWith("flaky", "not yet")).toMatchObject({ runId, stepId: "flaky", attempt: 0, traceId });
       expect((await second.ask("lines")) as unknown[]).toContainEqual(
         expect.objectContaining({ runId, stepId: "flaky", traceId, spanId: named(spans, "step flaky")[0]?.spanId }),
       );
@@ -135,7 +149,8 @@ describe("Traces", () => {
       await app.ask("cancel", { runId: idle?.id });
       await app.ask("invoke", { span: "invokes" });
       const ends = ["run traced-failing", "run traced-batch", "run traced-idle", "run traced-child"];
-      await world.until("all runs", () => ends.every((name) => named(spans, name).length === 1));
+      const inside = ["pass traced-failing", "in failing", "in child", "sleep months", "invokes"];
+      await allSpans(world, spans, [...ends, ...inside, "event traced/batch", "event traced/batch"]);
 
       const failing = only(spans, "run traced-failing");
       expect(failing).toMatchObject({ failed: true, attributes: { "holdfast.run.status": "FAILED" } });
