@@ -2,7 +2,10 @@
 export interface Clock {
   /** Milliseconds since the Unix epoch, whole. */
   nowMs(): number;
-  /** Milliseconds from an arbitrary start, the same for all threads of a process: for measuring and for deadlines. */
+  /**
+   * Milliseconds from an arbitrary start, the same for all threads of a process: for measuring and for deadlines. Threads
+   * have it from `clockOfThread`.
+   */
   monotonicMs(): number;
 }
 
@@ -18,7 +21,7 @@ export interface Timers {
 
 export const systemClock: Clock = {
   nowMs: () => Date.now(),
-  // Not `performance.now()`, which begins anew in every thread.
+  // Not `performance.now()`, which begins anew in every thread; on Bun and Deno this does, too.
   monotonicMs: () => Number(process.hrtime.bigint()) / 1e6,
 };
 

@@ -48,3 +48,4 @@ export {
   stackFrames,
 } from "./stack-text.ts";
 export { type ClockReading, readClocks, suspensionBetween } from "./suspension.ts";
+export { clockOfThread } from "./thread-clock.ts";

@@ -1,6 +1,7 @@
 /** The connection thread's entry: what `new Worker(...)` runs. */
-import { parentPort, receiveMessageOnPort } from "node:worker_threads";
-import { systemClock, systemRandom, systemTimers } from "@holdfast/core";
+import { parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
+import { clockOfThread, systemRandom, systemTimers } from "@holdfast/core";
+import type { ConnectionThreadData } from "./connection/shared/connection-thread-data.ts";
 import { createEmergencyChannel } from "./connection/thread/emergency.ts";
 import { openWebSocket } from "./connection/thread/gateway-socket.ts";
 import { createInspectorSessions, endAfterInspection } from "./connection/thread/inspector-sessions.ts";
@@ -8,7 +9,7 @@ import { createMainCpu } from "./connection/thread/main-cpu.ts";
 import { captureMainStack } from "./connection/thread/main-stack.ts";
 import { postByNodeHttp } from "./connection/thread/node-http.ts";
 import { listenToSignals } from "./connection/thread/process-signals.ts";
-import { readProcessState } from "./connection/thread/process-state.ts";
+import { createProcessState } from "./connection/thread/process-state.ts";
 import { runThread } from "./connection/thread/run-thread.ts";
 import { createSourceMaps } from "./connection/thread/source-maps.ts";
 
@@ -16,10 +17,11 @@ if (parentPort === null) {
   throw new Error("connect-thread is Holdfast's connection thread; connect() starts it. Do not run it directly.");
 }
 
-const { bun, deno } = process.versions;
+const given = workerData as ConnectionThreadData;
+const clock = clockOfThread(given.started);
 const inspectorSessions = createInspectorSessions();
 runThread(parentPort, {
-  clock: systemClock,
+  clock,
   timers: systemTimers,
   random: systemRandom,
   post: postByNodeHttp,
@@ -29,11 +31,10 @@ runThread(parentPort, {
     capture: captureMainStack,
     inspectorSessions,
     maps: createSourceMaps(),
-    mainCpu: (task) => createMainCpu(task, systemClock),
+    mainCpu: (task) => createMainCpu(task, clock),
   },
   listenToSignals,
-  // Apps on Bun and Deno sometimes do not end, for a reason that is not known: until it is, threads do less there.
-  readProcess: bun === undefined && deno === undefined ? readProcessState : null,
+  readProcess: createProcessState(given, clock),
   drainPort: (port) => {
     const posted: unknown[] = [];
     for (let one = receiveMessageOnPort(port); one !== undefined; one = receiveMessageOnPort(port))

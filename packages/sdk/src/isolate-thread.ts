@@ -1,6 +1,6 @@
 /** A pool thread's entry: what the boot script of `isolation/main/spawn-pool-thread.ts` runs. */
 import { workerData } from "node:worker_threads";
-import { HoldfastError, systemClock } from "@holdfast/core";
+import { clockOfThread, HoldfastError } from "@holdfast/core";
 import type { IsolatedFunctions } from "./connection/pool-thread/isolated-strategy.ts";
 import { createPoolHandlers } from "./connection/pool-thread/pool-handlers.ts";
 import { ISOLATION_VERSION, type PoolThreadInit } from "./isolation/shared/isolation-messages.ts";
@@ -21,7 +21,7 @@ for (const key of Object.keys(workerData as object)) Reflect.deleteProperty(work
 
 const { handlers } = init;
 runPoolThread(init, {
-  clock: systemClock,
+  clock: clockOfThread(init.started),
   importModule,
   ...(handlers === undefined
     ? {}

@@ -80,6 +80,8 @@ export async function runApp(agentModule${typed(": URL | string")}) {
   const isolate = { module: agentModule, export: "agent" };
   const think = client.createFunction({ id: "think", triggers: { event: "think." + tag }, isolate });
 
+  const late = process.env.MATRIX_LATE_MS;
+  if (late) await new Promise((resolve) => setTimeout(resolve, Number(late)));
   const apps = [{ client, functions: [work, fail, think] }];
   const connection = await connect({ apps, connectTimeout: "20s", onStateChange });
   await client.send([{ name: "work." + tag }, { name: "fail." + tag }, { name: "think." + tag }]);

@@ -30,10 +30,8 @@ import { RESULT_MARK } from "./app-text.mjs";
  * @typedef {{ runs: string[], calls: Record<string, number>, inThread: InThread, error?: { code?: string, message: string } }} Told
  */
 
-/** The app blocks its main thread for longer than its lease and several heartbeats. */
-/** On these an app sometimes does not end, for a reason that is not known (docs/environments.md). */
-const SECOND_TRY = new Set(["bun", "deno"]);
 const gatewayOptions = { port: 0, connectPort: 0, keepData: false, heartbeatMs: 500, leaseMs: 2_000 };
+/** The app blocks its main thread for longer than its lease and several heartbeats. */
 const blockMs = 2_500;
 const limitMs = 60_000;
 
@@ -50,11 +48,7 @@ const lanes = [1, 2].map(async () => {
   for (let cell = waiting.shift(); cell !== undefined; cell = waiting.shift()) {
     const { row, column } = cell;
     const start = Date.now();
-    let problem = await runCell(cell);
-    if (problem !== "" && SECOND_TRY.has(column)) {
-      console.log(`A second try of ${row}, ${column}. At first: ${problem}`);
-      problem = await runCell(cell);
-    }
+    const problem = await runCell(cell);
     results.push({ row, column, problem, ms: Date.now() - start });
     const seconds = ((Date.now() - start) / 1000).toFixed(1);
     console.log(`${problem === "" ? "ok    " : "FAILED"} ${row}, ${column} (${seconds} s)${problem && `\n${problem}`}`);

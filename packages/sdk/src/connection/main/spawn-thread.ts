@@ -3,7 +3,9 @@
  * `ThreadHost` decides when.
  */
 import type { Worker } from "node:worker_threads";
+import { readClocks, systemClock } from "@holdfast/core";
 import { nodeModule } from "../../runtime.ts";
+import type { ConnectionThreadData } from "../shared/connection-thread-data.ts";
 
 /** What holding a connection thread takes of a worker. */
 export type ThreadHandle = Pick<Worker, "on" | "once" | "postMessage" | "terminate" | "unref" | "stdout" | "stderr">;
@@ -47,7 +49,7 @@ export function spawnConnectionThread(settings: SpawnSettings): ThreadHandle {
  */
 const BOOT = `
 const { workerData } = require("node:worker_threads");
-require("node:vm").compileFunction(workerData, ["require"], { filename: "holdfast-connection-thread.cjs" })(require);
+require("node:vm").compileFunction(workerData.script, ["require"], { filename: "holdfast-connection-thread.cjs" })(require);
 `;
 
 /** Threads of which the first is already on its way. */
@@ -100,6 +102,8 @@ function start({ script, resourceLimits }: SpawnSettings, execArgv: string[]): T
     stderr: true,
     ...(resourceLimits ? { resourceLimits: { ...resourceLimits } } : {}),
   };
-  if ("url" in script) return new NodeWorker(script.url, options);
-  return new NodeWorker(BOOT, { ...options, eval: true, workerData: script.text });
+  const given: ConnectionThreadData = { started: readClocks(systemClock), uptimeMs: process.uptime() * 1000 };
+  if ("url" in script) return new NodeWorker(script.url, { ...options, workerData: given });
+  const workerData: ConnectionThreadData = { ...given, script: script.text };
+  return new NodeWorker(BOOT, { ...options, eval: true, workerData });
 }

@@ -2,7 +2,7 @@
  * What a pool thread adds to the pool's own part to run whole handlers (docs/decisions/0069): the connection to the
  * connection thread, and the functions, which it got as plain data.
  */
-import { systemClock, systemTimers } from "@holdfast/core";
+import { systemTimers } from "@holdfast/core";
 import { clientOf } from "../../functions/client-data.ts";
 import { loadIsolated } from "../../functions/load-isolated.ts";
 import type { PoolHandlers } from "../../isolation/thread/pool-turns.ts";
@@ -13,9 +13,9 @@ import { createIsolatedStrategy, findIsolated, type IsolatedFunctions } from "./
 import { TestCalls } from "./test-calls.ts";
 
 export function createPoolHandlers(isolated: IsolatedFunctions, thread: ThreadOfPool): PoolHandlers {
-  const { slot, cells, importModule, setPhase, onLent, onReturned, loggerOf, log } = thread;
-  const ports = { clock: systemClock, timers: systemTimers };
-  const test = isolated.double && new TestCalls(isolated.double, systemClock);
+  const { slot, cells, clock, importModule, setPhase, onLent, onReturned, loggerOf, log } = thread;
+  const ports = { clock, timers: systemTimers };
+  const test = isolated.double && new TestCalls(isolated.double, clock);
   const handlers = new HandlerThread({
     ...{ ...ports, slot, cells, sdkVersion: SDK_NAME, log },
     strategy: (watch) =>

@@ -81,7 +81,7 @@ export class ConnectionThread {
       case "LINK_UP":
         return this.#linkUp(effect.ready, effect.start);
       case "LINK_DOWN":
-        this.#parts.reports?.stop();
+        this.#parts.reports.stop();
         return requests.onLinkDown();
       case "WORK_FRAME":
         suspensions.check();
@@ -109,7 +109,7 @@ export class ConnectionThread {
       case "SEND_STALL_REPORT":
         return this.#sendStallReport(effect.report, effect.stalledMs, effect.ended);
       case "STALL_STATE_CHANGED":
-        this.#parts.reports?.onStallChange();
+        this.#parts.reports.onStallChange();
         return mirror.update();
       case "MAIN_RESPONSIVE":
         coalescing.flush();
@@ -132,8 +132,8 @@ export class ConnectionThread {
     const { reports, suspensions, requests } = this.#parts;
     suspensions.setLeaseInterval(parseIntervalMs(ready.extendLeaseInterval, WORKER_FALLBACK_INTERVALS.extendLeaseMs));
     requests.onLinkUp(ready);
-    if (requests.extensions.includes("state")) reports?.start();
-    else reports?.stop();
+    if (requests.extensions.includes("state")) reports.start();
+    else reports.stop();
     this.#port.post({ type: "CONNECTION_READY", connectionId, extensions: requests.extensions });
   }
 
@@ -154,7 +154,7 @@ export class ConnectionThread {
   #closed(undelivered: readonly string[]): void {
     const { endShutdownWatch, isolated, mirror, reports, suspensions, stalls } = this.#parts;
     endShutdownWatch();
-    reports?.stop();
+    reports.stop();
     isolated.stop();
     mirror.update();
     mirror.stop();

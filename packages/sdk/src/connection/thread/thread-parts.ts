@@ -37,8 +37,7 @@ export interface ThreadPorts {
   readonly stalls: StallPorts;
   readonly listenToSignals: ListenToSignals;
   readonly drainPort: DrainPort;
-  /** Null: gateways hear nothing of how this worker is. */
-  readonly readProcess: (() => ProcessState) | null;
+  readonly readProcess: () => ProcessState;
   readonly exit: (code: number) => void;
 }
 
@@ -53,8 +52,7 @@ export interface ThreadParts {
   readonly link: LinkDriver;
   readonly closing: Closing;
   readonly mirror: DebugMirror;
-  /** Null: this runtime sends none. */
-  readonly reports: StateReports | null;
+  readonly reports: StateReports;
   readonly endShutdownWatch: () => void;
 }
 
@@ -117,7 +115,7 @@ export function createThreadParts(
   const send = (bytes: Uint8Array): void => void link.send(bytes);
   const { readProcess } = outside;
   const deps = { send, clock, timers, everyMs: config.debugMs };
-  const reports = readProcess && new StateReports({ ...deps, read: () => reading(readProcess()) });
+  const reports = new StateReports({ ...deps, read: () => reading(readProcess()) });
   const made = { log, logger, suspensions, stalls, coalescing, isolated, requests, link, closing, mirror, reports };
   return { ...made, endShutdownWatch };
 }

@@ -1,5 +1,6 @@
 /** Starts one thread of the pool: with the app's own flags, loaders and environment, unlike the connection thread. */
 import type { MessagePort, Worker } from "node:worker_threads";
+import { readClocks, systemClock } from "@holdfast/core";
 import { nodeModule } from "../../runtime.ts";
 import type { PoolThreadInit } from "../shared/isolation-messages.ts";
 
@@ -19,7 +20,7 @@ export interface SpawnedThread {
 }
 
 export type SpawnPoolThread = (
-  init: Omit<PoolThreadInit, "port" | "script">,
+  init: Omit<PoolThreadInit, "port" | "script" | "started">,
   limits: PoolResourceLimits,
   /** Ports in `init`. */
   transfer?: readonly MessagePort[],
@@ -61,7 +62,7 @@ export function poolThreadSpawner(script: string): SpawnPoolThread {
       stdout: true,
       stderr: true,
       resourceLimits: { ...limits },
-      workerData: { ...init, script, port: port2 } satisfies PoolThreadInit,
+      workerData: { ...init, script, started: readClocks(systemClock), port: port2 } satisfies PoolThreadInit,
       transferList: [port2, ...transfer],
     });
     return { worker, port: port1, drain: () => drained(port1) };

@@ -72,6 +72,8 @@ export interface PoolThreadInit {
   readonly version: number;
   /** What the thread is: code in it can look it up under `POOL_THREAD_KEY`. */
   readonly script: string;
+  /** Main's clock when it started the thread. */
+  readonly started: ClockReading;
   readonly slot: number;
   readonly cells: SharedArrayBuffer;
   readonly port: MessagePort;

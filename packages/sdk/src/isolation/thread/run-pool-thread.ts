@@ -28,6 +28,7 @@ export interface PoolThreadPorts {
 export interface ThreadOfPool {
   readonly slot: number;
   readonly cells: ThreadCells;
+  readonly clock: Clock;
   readonly importModule: (url: string) => Promise<Readonly<Record<string, unknown>>>;
   /** What the thread does now. */
   setPhase(phase: "loading" | "running"): void;
@@ -69,8 +70,7 @@ class PoolThreadRunner {
     });
     this.#turns = turns;
     turns.handlers = makeHandlers?.({
-      slot: init.slot,
-      cells: this.#cells,
+      ...{ slot: init.slot, cells: this.#cells, clock },
       importModule: (url) => importOrRequire(importModule, url) as Promise<Readonly<Record<string, unknown>>>,
       setPhase: (phase) => turns.setPhase(phase),
       onLent: (turn, subject, budgetMs) => {
