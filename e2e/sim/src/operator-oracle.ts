@@ -1,7 +1,7 @@
 /** Checks what came of reruns, forks, deletions and bulk jobs, once a schedule is over (`operators.ts`). */
 import { readRunCreated } from "@holdfast/engine";
 import type { RunRow } from "@holdfast/store";
-import { rerunIdOf } from "../../../gateway-mock/src/dispatch/repair/bulk-jobs.ts";
+import { rerunIdOf } from "../../../gateway-mock/src/dispatch/repair/bulk-names.ts";
 import type { Tables } from "./database/tables.ts";
 import { EDITED } from "./operator-words.ts";
 import type { Oracle } from "./oracle.ts";

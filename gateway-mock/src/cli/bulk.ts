@@ -27,6 +27,8 @@ interface ShownBulk {
 interface Preview {
   readonly count: number;
   readonly isMore: boolean;
+  /** A gateway of an earlier version leaves out none, and says none. */
+  readonly leftOut?: number;
 }
 
 export interface BulkCommand {
@@ -49,6 +51,8 @@ export async function runBulk(
     () => client.post<Preview>("/v1/bulk", { ...command, dryRun: true }),
   );
   const runs = `${preview.count}${preview.isMore ? " or more" : ""} ${preview.count === 1 ? "run" : "runs"}`;
+  const { leftOut = 0 } = preview;
+  if (leftOut > 0) output.note(leftOutText(leftOut));
   if (dryRun || preview.count === 0) {
     if (json) printJson(output, preview);
     else output.print(`${runs} would be ${PAST[command.action]}.\n`);
@@ -62,6 +66,11 @@ export async function runBulk(
   if (json) printJson(output, job);
   else output.print(endText(job));
   return job.failed === 0 && job.status === "DONE" ? EXIT.done : EXIT.otherwise;
+}
+
+function leftOutText(count: number): string {
+  const runs = count === 1 ? "1 run is left out that was" : `${count} runs are left out that were`;
+  return `${runs} run again already; --again takes ${count === 1 ? "it" : "them"}, too.\n`;
 }
 
 const PAST = { cancel: "cancelled", rerun: "run again", resume: "resumed", delete: "deleted" } as const;

@@ -33,6 +33,7 @@ export const RERUN_OPTIONS = {
   from: onlyRuns("from", "<step>", "keep what had ended before this step, and go on from there"),
   result: onlyRuns("result", "<json>", "what that step gives, instead of doing it again; @file reads a file, - stdin"),
   appVersion,
+  again: isSet("again", "with a filter: also runs that were run again already"),
   ...FILTER_OPTIONS,
   ...CLIENT_OPTIONS,
 } as const;

@@ -67,7 +67,8 @@ export async function rerunRuns(context: CommandContext): Promise<ExitCode> {
   const filter = filterOf(context, options);
   if (filter) {
     if (from !== undefined) throw usage("--from is for runs that are named, not for a filter.");
-    return runBulk(context, options, { action: "rerun", filter, ...version });
+    const taken = options.again ? { ...filter, again: true } : filter;
+    return runBulk(context, options, { action: "rerun", filter: taken, ...version });
   }
   const { output, args } = context;
   const client = clientOf(context);

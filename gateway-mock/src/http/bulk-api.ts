@@ -90,8 +90,9 @@ export function bulkApi(app: Hono, parts: HttpParts): void {
     if (!isAction(action)) throw invalid(`\`action\` must be one of ${BULK_ACTIONS.join(", ")}.`);
     const filter = await readFilter(parts, c.get("environment"), { action, given });
     const version = versionOf(rest);
-    if (dryRun === true) return c.json({ dryRun: true, ...(await dispatcher.bulkJobs.preview(filter)) });
-    return c.json(bulkView(await dispatcher.bulkJobs.create({ action, filter, version })));
+    const again = takesAgain(action, given);
+    if (dryRun === true) return c.json({ dryRun: true, ...(await dispatcher.bulkJobs.preview({ filter, again })) });
+    return c.json(bulkView(await dispatcher.bulkJobs.create({ action, filter, version, again })));
   });
 
   app.get("/v1/bulk", LIST, async (c) => {
@@ -119,10 +120,10 @@ async function readFilter(
   environment: string,
   { action, given }: { readonly action: BulkAction; readonly given: unknown },
 ): Promise<BulkFilter> {
-  if (!isRecord(given) || Object.keys(given).length === 0) {
+  if (!isRecord(given) || Object.keys(given).every((name) => name === "again")) {
     throw invalid(`\`filter\` must say which runs: ${FIELDS.join(", ")}; { "all": true } means every run.`);
   }
-  const other = Object.keys(given).find((name) => !FIELDS.includes(name));
+  const other = Object.keys(given).find((name) => name !== "again" && !FIELDS.includes(name));
   if (other !== undefined)
     throw invalid(`\`filter\` has no field ${JSON.stringify(other)}; it may have ${FIELDS.join(", ")}.`);
   if (given.all !== undefined && given.all !== true) {
@@ -151,6 +152,15 @@ async function readFilter(
     ...(createdAfterMs === undefined ? {} : { createdAfterMs }),
     ...(createdBeforeMs === undefined ? {} : { createdBeforeMs }),
   };
+}
+
+/** Whether runs are taken that were run again already: what else is done to runs, is done to these, too. */
+function takesAgain(action: BulkAction, given: unknown): boolean {
+  const again = isRecord(given) ? given.again : undefined;
+  if (again === undefined) return action !== "rerun";
+  if (action !== "rerun") throw invalid("`filter.again` is for `rerun`: also runs that were run again already.");
+  if (typeof again !== "boolean") throw invalid("`filter.again` must be true or false.");
+  return again;
 }
 
 function statusesOf(action: BulkAction, given: unknown): readonly RunStatus[] {

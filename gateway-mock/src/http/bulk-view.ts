@@ -18,6 +18,9 @@ export const BulkFilterSchema = Type.Object({
   error: Type.Optional(Type.String({ description: "A text in what they failed with." })),
   after: Type.Optional(Instant),
   before: Type.Optional(Instant),
+  again: Type.Optional(
+    Type.Boolean({ description: "Of `rerun`: also runs of which a rerun or a fork is there already. Default: false." }),
+  ),
   all: Type.Optional(Type.Literal(true, { description: "In place of all others: every run of the environment." })),
 });
 
@@ -32,6 +35,7 @@ export const BulkSchema = Type.Object(
       eventName: orNull(Type.String()),
       eventIds: orNull(Type.Array(Type.String())),
       error: orNull(Type.String()),
+      again: Type.Boolean({ description: "Also runs that were run again already." }),
       createdAfterMs: orNull(Ms),
       createdBeforeMs: orNull(Ms),
     }),
@@ -56,6 +60,7 @@ export const BulkPreviewSchema = Type.Object(
     count: Type.Integer({ description: "How many runs fit." }),
     isMore: Type.Boolean({ description: "There are more than were counted." }),
     runIds: Type.Array(Type.String(), { description: "The newest of them." }),
+    leftOut: Type.Integer({ description: "How many fit as well, and are left out: they were run again already." }),
   },
   { title: "BulkPreview" },
 );
@@ -72,6 +77,7 @@ export function bulkView(job: BulkJob): object {
       eventName: filter.eventName ?? null,
       eventIds: filter.eventIds ?? null,
       error: filter.errorText === undefined ? null : (JSON.parse(`"${filter.errorText}"`) as string),
+      again: filter.notAgain === undefined,
       createdAfterMs: filter.createdAfterMs ?? null,
       createdBeforeMs: filter.createdBeforeMs ?? null,
     },

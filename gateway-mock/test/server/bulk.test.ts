@@ -1,7 +1,7 @@
 import { waitFor } from "@holdfast/testing";
 import postgres from "postgres";
 import { expect, onTestFinished, test } from "vitest";
-import { rerunIdOf } from "../../src/dispatch/repair/bulk-jobs.ts";
+import { rerunIdOf } from "../../src/dispatch/repair/bulk-names.ts";
 import type { Gateway } from "../../src/server.ts";
 import { call, ended, runDetail, start, useGateway } from "./harness.ts";
 
@@ -47,7 +47,7 @@ test("a dry run says how many fit, and changes nothing", async () => {
   const gateway = await bench.gateway();
   const runIds = await failedRuns(gateway, 3);
   const preview = await post(gateway, { action: "rerun", filter: { functionId: "shop-order" }, dryRun: true });
-  expect(preview).toEqual({ dryRun: true, count: 3, isMore: false, runIds: runIds.toSorted().reverse() });
+  expect(preview).toEqual({ dryRun: true, count: 3, isMore: false, runIds: runIds.toSorted().reverse(), leftOut: 0 });
   const none = { functionId: "shop-order", after: "2099-01-01T00:00:00Z" };
   expect(await post(gateway, { action: "rerun", filter: none, dryRun: true })).toMatchObject({ count: 0 });
   const completed = { all: true, status: "completed" };

@@ -11,6 +11,7 @@ import { type BulkAction, bulkFilter, type Filter } from "./runs-filter.ts";
 interface Preview {
   readonly count: number;
   readonly isMore: boolean;
+  readonly leftOut: number;
 }
 
 const TITLES: Readonly<Record<BulkAction, string>> = {
@@ -82,6 +83,7 @@ function Question({ action, preview }: { readonly action: BulkAction; readonly p
   return (
     <p>
       {preview === null ? "Counting the runs that fit …" : `${shown(preview)} fit.`} {EFFECTS[action]}
+      {preview !== null && preview.leftOut > 0 && ` ${countOf(preview.leftOut, "run")} left out: run again already.`}
     </p>
   );
 }

@@ -18,12 +18,15 @@ import type { AfterRequest, Emit } from "../dispatcher-effects.ts";
 import type { DispatcherOptions } from "../ports.ts";
 import type { RunUpdater } from "../queue/run-updater.ts";
 import type { RunCache } from "../run-cache.ts";
+import { bulkIdOf, madeBy, rerunIdOf, versionOf } from "./bulk-names.ts";
 import type { Repairs, WantedVersion } from "./repairs.ts";
 
 export interface BulkRequest {
   readonly action: BulkAction;
   readonly filter: BulkFilter;
   readonly version: WantedVersion;
+  /** Also runs of which another one was made. */
+  readonly again: boolean;
 }
 
 /** How many runs fit, and the first of them. */
@@ -33,6 +36,8 @@ export interface BulkPreview {
   /** Not all were counted. */
   readonly isMore: boolean;
   readonly runIds: readonly string[];
+  /** How many fit as well, and were run again already. */
+  readonly leftOut: number;
 }
 
 export interface BulkJobsParts {
@@ -79,28 +84,36 @@ export class BulkJobs {
   }
 
   /** Counts what a job would look at; no more than some hundred thousand runs are read for that. */
-  async preview(filter: BulkFilter, beforeId = this.#newId()): Promise<BulkPreview> {
+  preview({ filter, again }: Pick<BulkRequest, "filter" | "again">): Promise<BulkPreview> {
+    const id = this.#newId();
+    return this.#preview(again ? filter : { ...filter, notAgain: madeBy(id) }, id);
+  }
+
+  async #preview(filter: BulkFilter, beforeId: string): Promise<BulkPreview> {
     const runIds: string[] = [];
     let count = 0;
+    let leftOut = 0;
     let before: string | null = beforeId;
     for (let pages = 0; before !== null && pages < COUNTED_PAGES; pages += 1) {
       const page = await this.#options.store.bulkPage(filter, before, PAGE * 2);
       count += page.runIds.length;
+      leftOut += page.leftOut;
       runIds.push(...page.runIds.slice(0, SHOWN_RUNS - runIds.length));
       before = page.nextBeforeId;
     }
-    return { count, isMore: before !== null, runIds };
+    return { count, isMore: before !== null, runIds, leftOut };
   }
 
   /** Stores a job; it begins at once, here or at another gateway. */
-  async create({ action, filter: wanted, version }: BulkRequest): Promise<BulkJob> {
+  async create({ action, filter: wanted, version, again }: BulkRequest): Promise<BulkJob> {
     const { store } = this.#options;
     // Ids of runs that are made from now on are not before the first one of this millisecond.
     const nowMs = await store.nowMs();
     const id = bulkIdOf(ulidFromSeed(Math.round(nowMs), sha256(this.#newId()).subarray(0, 10), 0));
     // Clocks of gateways that give ids may be behind.
-    const filter = { ...wanted, createdBeforeMs: Math.min(nowMs + 1, wanted.createdBeforeMs ?? nowMs + 1) };
-    const { count, isMore } = await this.preview(filter, id);
+    const createdBeforeMs = Math.min(nowMs + 1, wanted.createdBeforeMs ?? nowMs + 1);
+    const filter = { ...wanted, createdBeforeMs, ...(again ? {} : { notAgain: madeBy(id) }) };
+    const { count, isMore } = await this.#preview(filter, id);
     const appVersion = version.type === "named" ? `=${version.version}` : version.type === "same" ? "same" : "";
     await store.createBulkJob(
       { id, action, filter, appVersion, total: isMore ? null : count },
@@ -283,17 +296,3 @@ export class BulkJobs {
 }
 
 type Outcome = { readonly is: "done" | "skipped" } | { readonly is: "failed"; readonly message: string };
-
-/** The first character after the time says which comes first: the job, then the runs that it makes. */
-const bulkIdOf = (id: string): string => `${id.slice(0, 10)}0${id.slice(11)}`;
-
-/** The same however often it is asked for; of the job's time, so it comes after all runs that the job looks at. */
-export function rerunIdOf(bulkId: string, runId: string): string {
-  const entropy = Uint8Array.from(sha256(`${bulkId}\n${runId}`).subarray(0, 10));
-  return `${bulkId.slice(0, 10)}Z${ulidFromSeed(0, entropy, 0).slice(11)}`;
-}
-
-function versionOf({ appVersion }: BulkJob): WantedVersion {
-  if (appVersion === "") return { type: "newest" };
-  return appVersion === "same" ? { type: "same" } : { type: "named", version: appVersion.slice(1) };
-}

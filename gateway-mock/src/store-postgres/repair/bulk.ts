@@ -63,7 +63,7 @@ const bulkOf = (row: BulkRow): BulkJob => ({
  */
 function filterText(filter: BulkFilter): string {
   const { status: narrowed, ...rest } = filter;
-  const isNarrow = rest.eventIds !== undefined || rest.errorText !== undefined;
+  const isNarrow = [rest.eventIds, rest.errorText, rest.notAgain].some((one) => one !== undefined);
   return JSON.stringify(isNarrow ? { ...rest, narrowed } : filter);
 }
 
@@ -138,10 +138,15 @@ const OF_DEFAULT = "(r.function_id NOT LIKE '@@%' OR r.function_id LIKE '@@:%')"
 const runsOf = (param: number): string =>
   `ARRAY(SELECT unnest(string_to_array(run_ids, ' ')) FROM holdfast.events WHERE id = ANY($${param}::text[]))`;
 
+/** Other runs of `l`, that are there. */
+const MADE_AGAIN = `SELECT FROM holdfast.run_origins o WHERE o.origin_id = l.id AND NOT starts_with(o.run_id, $8)
+  AND EXISTS (SELECT FROM holdfast.runs a WHERE a.id = o.run_id)`;
+
 async function page(query: Query, filter: BulkFilter, beforeId: string, limit: number): Promise<BulkPage> {
-  const { environment, functionId, eventName = null, eventIds, errorText = null } = filter;
+  const { environment, functionId, eventName = null, eventIds, errorText = null, notAgain = null } = filter;
   const { status, createdAfterMs = null, createdBeforeMs = null } = filter;
-  const params: Param[] = [beforeId, limit, textArray(status), eventName, createdAfterMs, createdBeforeMs, errorText];
+  const texts = [textArray(status), eventName];
+  const params: Param[] = [beforeId, limit, ...texts, createdAfterMs, createdBeforeMs, errorText, notAgain];
   let where = OF_DEFAULT;
   if (functionId !== undefined) where = `r.function_id = $${params.push(functionId)}`;
   else if (environment !== DEFAULT_ENVIRONMENT) {
@@ -149,15 +154,20 @@ async function page(query: Query, filter: BulkFilter, beforeId: string, limit: n
     where = `r.function_id LIKE '@@%' AND split_part(r.function_id, ':', 1) = $${params.push(mark)}`;
   }
   if (eventIds !== undefined) where += ` AND r.id = ANY(${runsOf(params.push(textArray(eventIds)))})`;
-  const rows = await query<{ id: string; fits: boolean }>(
+  const rows = await query<{ id: string; fits: boolean; again: boolean }>(
     `WITH page AS MATERIALIZED (
   SELECT r.* FROM holdfast.runs r WHERE ${where} AND r.id < $1 ORDER BY r.id DESC LIMIT $2
-) SELECT r.id, (${SHOWN_STATUS}) = ANY($3::text[]) AND ($4::text IS NULL OR r.event_name = $4)
+), looked AS (
+  SELECT r.id, (${SHOWN_STATUS}) = ANY($3::text[]) AND ($4::text IS NULL OR r.event_name = $4)
   AND ($5::float8 IS NULL OR ${msOf("r.created_at")} >= $5) AND ($6::float8 IS NULL OR ${msOf("r.created_at")} < $6)
   AND ($7::text IS NULL OR strpos(lower(r.error), lower($7)) > 0) AS fits
-FROM page r ORDER BY r.id DESC`,
+  FROM page r
+) SELECT l.id, l.fits, CASE WHEN l.fits AND $8::text IS NOT NULL THEN EXISTS (${MADE_AGAIN}) ELSE false END AS again
+FROM looked l ORDER BY l.id DESC`,
     params,
   );
-  const runIds = rows.filter(({ fits }) => fits).map(({ id }) => id);
-  return { runIds, nextBeforeId: rows.length < limit ? null : (rows.at(-1)?.id ?? null) };
+  const fitting = rows.filter(({ fits }) => fits);
+  const runIds = fitting.filter(({ again }) => !again).map(({ id }) => id);
+  const leftOut = fitting.length - runIds.length;
+  return { runIds, leftOut, nextBeforeId: rows.length < limit ? null : (rows.at(-1)?.id ?? null) };
 }

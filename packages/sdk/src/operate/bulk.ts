@@ -41,6 +41,11 @@ export interface BulkFilter {
    */
   readonly error?: string;
   /**
+   * Of `rerun`: also runs of which a rerun or a fork is there already. Default: they are left out.
+   * @example again: true
+   */
+  readonly again?: boolean;
+  /**
    * Created then or later.
    * @example after: "2027-01-31T00:00:00Z"
    */
@@ -83,6 +88,8 @@ export interface BulkPreview {
   readonly isMore: boolean;
   /** The newest of them. */
   readonly runIds: readonly string[];
+  /** Of `rerun`: how many fit as well, and are left out, since they were run again already. */
+  readonly leftOut: number;
 }
 
 export interface BulkResultOptions {

@@ -46,7 +46,7 @@ export function stopBulkJob({ bulkJobs, nowMs }: Tables, id: string): boolean {
 }
 
 export function bulkPage(tables: Tables, filter: BulkFilter, beforeId: string, limit: number): BulkPage {
-  const { environment, functionId, eventName, eventIds, errorText } = filter;
+  const { environment, functionId, eventName, eventIds, errorText, notAgain } = filter;
   const { status, createdAfterMs = 0, createdBeforeMs = Infinity } = filter;
   const ofEvents = eventIds && new Set(eventIds.flatMap((id) => tables.events.get(id)?.runIds ?? []));
   const page = [...tables.runs.values()]
@@ -56,10 +56,17 @@ export function bulkPage(tables: Tables, filter: BulkFilter, beforeId: string, l
     .sort((a, b) => byText(b.head.id, a.head.id))
     .slice(0, limit)
     .map((run) => tables.runsTable.shown(run));
-  const runIds = page
+  const fitting = page
     .filter((head) => status.includes(head.status) && (eventName === undefined || head.eventName === eventName))
     .filter(({ errorJson }) => errorText === undefined || hasText(errorJson, errorText))
     .filter(({ createdMs }) => createdMs >= createdAfterMs && createdMs < createdBeforeMs)
     .map(({ id }) => id);
-  return { runIds, nextBeforeId: page.length < limit ? null : (page.at(-1)?.id ?? null) };
+  const again = notAgain === undefined ? new Set<string>() : madeAgain(tables, notAgain);
+  const runIds = fitting.filter((id) => !again.has(id));
+  const leftOut = fitting.length - runIds.length;
+  return { runIds, leftOut, nextBeforeId: page.length < limit ? null : (page.at(-1)?.id ?? null) };
 }
+
+/** Runs of which there is another one. */
+const madeAgain = ({ origins, runs }: Tables, except: string): ReadonlySet<string> =>
+  new Set([...origins].flatMap(([id, { runId }]) => (runs.has(id) && !id.startsWith(except) ? [runId] : [])));

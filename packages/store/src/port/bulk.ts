@@ -17,6 +17,8 @@ export interface BulkFilter {
   readonly eventIds?: readonly string[];
   /** Somewhere in what they failed with, as JSON has it, in letters of any size. */
   readonly errorText?: string;
+  /** None of which another run was made, a rerun or a fork; runs whose ids begin like this do not count for that. */
+  readonly notAgain?: string;
   /** Created at this time or later; before that one. */
   readonly createdAfterMs?: number;
   readonly createdBeforeMs?: number;
@@ -58,6 +60,8 @@ export interface BulkJob extends NewBulkJob, BulkProgress {
 export interface BulkPage {
   /** Ids of the runs that fit, the newest first. */
   readonly runIds: readonly string[];
+  /** How many fit beside these, but for `notAgain`. */
+  readonly leftOut: number;
   /** Null: these were the last. */
   readonly nextBeforeId: string | null;
 }

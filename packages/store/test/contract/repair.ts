@@ -32,6 +32,22 @@ export function repairContract(bench: ContractBench): void {
       addJobs: [],
     });
 
+  it("runs of which another one was made can be left out of a bulk job, and are counted", async () => {
+    const functionId = `again-${newId()}`;
+    const [once, twice] = [await seedEnded(functionId), await seedEnded(functionId)];
+    const made = await runAgain([twice.eventId], { runId: twice.runId });
+    const filter = { environment: "", status: ["COMPLETED"], functionId } as const;
+    const page = (more: object = {}) => bench.store.bulkPage({ ...filter, ...more }, "~", 10);
+    const all = [twice.runId, once.runId];
+    expect(await page()).toEqual({ runIds: all, leftOut: 0, nextBeforeId: null });
+    expect(await page({ notAgain: "none" })).toEqual({ runIds: [once.runId], leftOut: 1, nextBeforeId: null });
+    expect(await page({ notAgain: made.runId.slice(0, 20) })).toMatchObject({ runIds: all, leftOut: 0 });
+    expect(await page({ notAgain: "none", status: ["FAILED"] })).toMatchObject({ runIds: [], leftOut: 0 });
+    await cancel(made.runId);
+    await bench.store.deleteRuns([made.runId]);
+    expect(await page({ notAgain: "none" })).toMatchObject({ runIds: all, leftOut: 0 });
+  });
+
   describe("Deleted runs", () => {
     it("a run that has ended is deleted with its log and its event; one that goes on stays", async () => {
       const [ended, living] = [await seedEnded(), await seedLeased(bench.store, "deleted")];
