@@ -142,7 +142,7 @@ describe("In a pipe", () => {
       code: 0,
       stdout: expect.stringMatching(/^shop-order {2}paused since \S+Z\n$/),
     });
-    expect((await pipe("functions")).stdout).toMatch(/\nshop-order +paused: bank +1\.0 +default +only invoked\n/);
+    expect((await pipe("functions")).stdout).toMatch(/\nshop-order +paused: bank +1\.0 +default +1 +only invoked\n/);
     const { value } = await json("functions");
     expect(value).toMatchObject({ functions: expect.arrayContaining([expect.objectContaining({ paused: true })]) });
     expect(await pipe("resume shop-order")).toMatchObject({ code: 0, stdout: "shop-order  resumed\n" });

@@ -3,7 +3,7 @@ import { waitFor } from "@holdfast/testing";
 import { Holdfast } from "holdfast";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { gatewayBin } from "../support/gateway.mjs";
-import { type Outcome, shell } from "../support/terminal.ts";
+import { hasTerminal, type Outcome, openTerminal, shell } from "../support/terminal.ts";
 
 /** What `runs` finds, as a user asks for it: by what runs wait for, by event, key and error, page by page. */
 
@@ -19,6 +19,7 @@ function functionsOf(shop: Holdfast) {
       if (event.data.card === "stolen") throw new Error('the card "stolen" was declined');
       return "sent";
     }),
+    shop.createFunction({ id: "large", triggers: { event: "shop/large" } }, () => "x".repeat(3_100_000)),
     shop.createFunction({ id: "bill", triggers: { event: "shop/order.placed" } }, () => "billed"),
     shop.createFunction({ id: "sleeps", triggers: { event: "shop/slept" } }, ({ step }) => step.sleep("long", "1h")),
     shop.createFunction({ id: "works", triggers: { event: "shop/worked" } }, ({ step }) =>
@@ -127,4 +128,85 @@ test("what is no cursor is refused, with what it should be", async () => {
     const response = await fetch(`${url}${path}`);
     expect([response.status, await response.json()]).toEqual([400, expect.objectContaining({ code: "BODY_INVALID" })]);
   }
+});
+
+describe("Names that are not known", () => {
+  test.each([
+    ["a function", "runs --function ordr", 3, 'There is no function "ordr". Did you mean "shop-order"?'],
+    ["a function of what is followed", "tail --function ordr", 3, 'Did you mean "shop-order"?'],
+    ["a function in an environment that has none", "runs --function order --env prod", 3, 'in the environment "prod"'],
+    ["an event", "runs --event shop/order.palced", 0, 'Did you mean "shop/order.placed"?'],
+    ["an event of many runs", "rerun --event shop/order.palced --dry-run", 0, 'Did you mean "shop/order.placed"?'],
+    ["an environment", "runs --env defualt", 0, 'in the environment "defualt". Did you mean "default"?'],
+    ["an environment of functions", "functions --env prod", 0, 'in the environment "prod". Known: default.'],
+    ["an environment of workers", "workers --env prod", 0, 'in the environment "prod". Known: default.'],
+  ])("%s that is not known is said to be so, with the nearest one", async (_what, args, code, text) => {
+    expect(await pipe(args)).toMatchObject({ code, stderr: expect.stringContaining(text) });
+  });
+
+  test("of names that are known nothing is said, and JSON is as it was", async () => {
+    const stderr = "There are no such runs.\n";
+    expect(await pipe("runs --event shop/large --error none --env default")).toEqual({ code: 0, stdout: "", stderr });
+    expect(await pipe("runs --env prod --json")).toMatchObject({
+      stdout: '{"runs":[],"nextCursor":null}\n',
+      stderr: "",
+    });
+    expect(await (await fetch(`${url}/v1/environments`)).json()).toEqual({
+      environments: [{ name: "default", functions: 5 }],
+    });
+    const schemas = await fetch(`${url}/v1/event-schemas?function=ordr`);
+    expect([schemas.status, await schemas.json()]).toEqual([404, expect.objectContaining({ code: "NOT_FOUND" })]);
+  });
+});
+
+describe("One run", () => {
+  test("what is at work is shown with the time since when", async () => {
+    const { runIds } = await sent("shop/worked", "RUNNING");
+    const shown = await waitFor(
+      async () => {
+        const { stdout } = await pipe(`run ${runIds[0]}`);
+        return stdout.includes("running since") ? stdout : undefined;
+      },
+      { what: "the step to be shown" },
+    );
+    expect(shown).toMatch(/\nSTEP +KIND +STATUS .*\nload +StepRun +running since \d{4}-\S+Z\n/);
+    const run = (await (await fetch(`${url}/v1/runs/${runIds[0]}`)).json()) as { running: { sinceMs: number }[] };
+    expect(run).toMatchObject({ steps: [], running: [{ name: "load", sinceAt: expect.any(String) }] });
+    await pipe(`cancel ${runIds[0]}`);
+    expect(await (await fetch(`${url}/v1/runs/${runIds[0]}`)).json()).toMatchObject({ running: [] });
+  });
+
+  test.runIf(hasTerminal)("a long result is cut on a terminal, and whole in a pipe and with --full", async () => {
+    const { runIds } = await sent("shop/large", "COMPLETED");
+    const line = `run ${runIds[0]}`;
+    const inTerminal = async (args: string): Promise<string> => {
+      const terminal = openTerminal(`${program} ${args} --url ${url}`);
+      expect(await terminal.exited).toBe(0);
+      return terminal.text;
+    };
+    const cut = await inTerminal(line);
+    expect(cut).toMatch(/x… 3\.1 MB, --full or --json shows all/);
+    expect(cut.length).toBeLessThan(10_000);
+    for (const whole of [(await pipe(line)).stdout, await inTerminal(`${line} --full`)]) {
+      expect(whole.length).toBeGreaterThan(3_100_000);
+    }
+  });
+});
+
+test("a function without a connected worker is said to have none", async () => {
+  const other = new Holdfast({ id: "away", isDev: true, baseUrl: url, logLevel: "off" });
+  const functions = [other.createFunction({ id: "gone" }, () => 1)];
+  const connection = await other.connect({ functions, handleShutdownSignals: [] });
+  expect((await pipe("functions")).stdout).toMatch(/\naway-gone +active +\S+ +default +1 +only invoked\n/);
+  await connection.close();
+  const said = await waitFor(
+    async () => {
+      const outcome = await pipe("functions");
+      return outcome.stderr === "" ? undefined : outcome;
+    },
+    { what: "the worker to be gone" },
+  );
+  expect(said.stdout).toMatch(/\naway-gone +active +\S+ +default +0 +only invoked\n/);
+  expect(said.stdout).toMatch(/\nshop-order +active +\S+ +default +1 +shop\/order\.placed\n/);
+  expect(said.stderr).toBe("No worker is connected for away-gone: runs wait for one.\n");
 });

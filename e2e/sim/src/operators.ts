@@ -156,7 +156,7 @@ export class Operators {
     const environment = environmentOf(like.functionId);
     const status = dice.chance(0.5) ? STATUSES : action === "cancel" ? STATUSES : ENDED.filter(() => dice.chance(0.7));
     const filter = { environment, status, ...(dice.chance(0.4) ? { functionId: like.functionId } : {}) };
-    return () => dispatcher.bulkJobs.create({ action, filter, version });
+    return () => dispatcher.bulkJobs.create({ action, filter, version, again: true });
   }
 
   #drain(controls: GatewayNode["core"]["dispatcher"]["controls"]): (() => Promise<unknown>) | null {

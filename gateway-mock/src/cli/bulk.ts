@@ -9,6 +9,7 @@ import { withProgress } from "./progress.ts";
 import { BULK_OPTIONS } from "./repair-options.ts";
 import { timeText } from "./run-text.ts";
 import { tableText, visible } from "./table.ts";
+import { noteUnknown } from "./unknown-names.ts";
 
 const POLL_MS = 500;
 
@@ -53,6 +54,10 @@ export async function runBulk(
   const runs = `${preview.count}${preview.isMore ? " or more" : ""} ${preview.count === 1 ? "run" : "runs"}`;
   const { leftOut = 0 } = preview;
   if (leftOut > 0) output.note(leftOutText(leftOut));
+  if (preview.count + leftOut === 0) {
+    const { eventName } = command.filter;
+    await noteUnknown(context, client, { eventName: typeof eventName === "string" ? eventName : undefined });
+  }
   if (dryRun || preview.count === 0) {
     if (json) printJson(output, preview);
     else output.print(`${runs} would be ${PAST[command.action]}.\n`);

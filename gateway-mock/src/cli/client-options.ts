@@ -238,6 +238,13 @@ export const RUN_OPTIONS = {
     default: false,
     doc: "the rows of its log, too",
   },
+  full: {
+    kind: SWITCH,
+    flag: { name: "full", sets: true },
+    variables: [],
+    default: false,
+    doc: "long results and errors whole on a terminal, too; a pipe always has them",
+  },
   ...LINKS_OPTION,
   ...WAIT_OPTIONS,
   ...CLIENT_OPTIONS,

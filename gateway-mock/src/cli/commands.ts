@@ -180,7 +180,8 @@ export const COMMANDS: readonly CommandSpec[] = [
     name: "run",
     group: WORK_WITH_IT,
     summary: "show a run: its steps, attempts and errors",
-    description: "Shows a run: its steps with their attempts, errors and times, what it waits for, its result.",
+    description:
+      "Shows a run: its steps with their attempts, errors and times, what is at work, what it waits for, its result. On a\nterminal long results and errors are cut; in a pipe, with --full and with --json they are whole.",
     args: [{ name: "<run>", doc: "the run's id" }],
     rows: RUN_OPTIONS,
     examples: [

@@ -15,6 +15,7 @@ import {
 import { jsonArgument } from "./json-argument.ts";
 import { printJson } from "./output.ts";
 import { oneLine, tableText } from "./table.ts";
+import { noteUnknown } from "./unknown-names.ts";
 
 interface ShownGraph {
   readonly id: string;
@@ -49,13 +50,16 @@ export async function listGraphs(context: CommandContext): Promise<ExitCode> {
   const query = new URLSearchParams({ limit: String(limit) });
   if (tenant !== undefined) query.set("tenant", tenant);
   if (cursor !== undefined) query.set("cursor", cursor);
-  const page = await clientOf(context).get<{
+  const client = clientOf(context);
+  const page = await client.get<{
     readonly graphs: readonly ShownGraph[];
     readonly nextCursor: string | null;
   }>(`/v1/graphs?${query}`);
   if (json) printJson(output, page);
-  else if (page.graphs.length === 0) output.note("There are no graphs.\n");
-  else {
+  else if (page.graphs.length === 0) {
+    output.note("There are no graphs.\n");
+    await noteUnknown(context, client);
+  } else {
     const rows = page.graphs.map((one) => [
       one.id,
       one.tenant === "" ? "-" : one.tenant,

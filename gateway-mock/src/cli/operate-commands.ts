@@ -54,7 +54,8 @@ export const OPERATE_COMMANDS: readonly CommandSpec[] = [
     name: "functions",
     group: WORK_WITH_IT,
     summary: "list the functions of all apps, and which are paused",
-    description: "Lists the functions of all apps that have connected: their triggers, queues, versions, and pauses.",
+    description:
+      "Lists the functions of all apps that have connected: their triggers, queues, versions and pauses, and how many workers\nare connected for each.",
     args: [],
     rows: CLIENT_OPTIONS,
     examples: [

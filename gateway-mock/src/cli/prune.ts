@@ -2,6 +2,7 @@
 import { sleep, systemTimers } from "@holdfast/core";
 import type { PrunePreview, PruneProgress } from "@holdfast/store";
 import { type CommandContext, clientOf, readOptions } from "./context.ts";
+import { sizeText } from "./cut-text.ts";
 import { EXIT, type ExitCode } from "./exit-codes.ts";
 import { printJson } from "./output.ts";
 import { withProgress } from "./progress.ts";
@@ -72,10 +73,4 @@ function previewText({ runs, events, bytes, oldestRunMs }: PrunePreview): string
       ["oldest kept", oldestRunMs === null ? "-" : new Date(oldestRunMs).toISOString()],
     ],
   );
-}
-
-function sizeText(bytes: number): string {
-  const units = ["bytes", "kB", "MB", "GB", "TB"];
-  const power = Math.min(units.length - 1, Math.floor(Math.log10(Math.max(1, bytes)) / 3));
-  return `${power === 0 ? bytes : (bytes / 1000 ** power).toFixed(1)} ${units[power]}`;
 }

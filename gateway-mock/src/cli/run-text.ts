@@ -1,5 +1,6 @@
 /** How runs and their steps look on a terminal. Pure; what comes from apps cannot send the terminal commands. */
 import { foldFrames, stackFrames } from "@holdfast/core";
+import { cutText } from "./cut-text.ts";
 import { oneLine, tableText, visible } from "./table.ts";
 
 /** A run as the HTTP API shows it, as far as it is shown here. */
@@ -34,6 +35,8 @@ interface ShownStep {
 export interface ShownRunDetail extends ShownRun {
   readonly maxAttempts: number | null;
   readonly steps: readonly ShownStep[];
+  /** A gateway of an earlier version does not say. */
+  readonly running?: readonly { readonly name: string | null; readonly sinceMs: number }[];
   readonly rerunOf?: string | null;
   readonly forkedFrom?: { readonly runId: string; readonly step: string } | null;
   readonly descendants?: readonly { readonly runId: string; readonly kind: string; readonly step: string | null }[];
@@ -63,7 +66,9 @@ export function runsText(runs: readonly ShownRun[], columns: number, withReasons
   return tableText(["RUN", "FUNCTION", "STATUS", "CREATED", "TOOK", last], rows, columns);
 }
 
-export function runText(run: ShownRunDetail, columns: number): string {
+/** With `isCut` long values are cut, for people who look at a terminal. */
+export function runText(run: ShownRunDetail, columns: number, isCut = false): string {
+  const shown = isCut ? cutText : (text: string) => text;
   const head = [
     ["run", run.id],
     ["function", run.functionId],
@@ -77,12 +82,12 @@ export function runText(run: ShownRunDetail, columns: number): string {
     ...(run.waiting ? [["why", run.waiting.message]] : []),
     ...(run.hold ? [["on hold", `since ${timeText(run.hold.heldMs)}: ${run.hold.reason}`]] : []),
     ...(run.commitsLost ?? []).map((loss) => ["lost", lossText(loss)]),
-    ...(run.output === null ? [] : [["result", JSON.stringify(run.output)]]),
+    ...(run.output === null ? [] : [["result", shown(JSON.stringify(run.output))]]),
   ].filter(([, value]) => value !== "");
   const parts = [
     head.map(([name = "", value = ""]) => `${name.padEnd(13)}${oneLine(value)}\n`).join(""),
-    run.steps.length === 0 ? "" : `\n${stepsText(run, columns)}`,
-    errorsText(run),
+    run.steps.length + (run.running ?? []).length === 0 ? "" : `\n${stepsText(run, columns)}`,
+    errorsText(run, shown),
     run.log === undefined ? "" : `\n${logText(run.log, columns)}`,
   ];
   return parts.join("");
@@ -107,27 +112,32 @@ function originLines({ rerunOf, forkedFrom, descendants = [] }: ShownRunDetail):
   ];
 }
 
-function stepsText({ steps, maxAttempts }: ShownRunDetail, columns: number): string {
-  const rows = steps.map((step) => [
+function stepsText({ steps, running = [], maxAttempts }: ShownRunDetail, columns: number): string {
+  const atWork = new Map(running.map(({ name, sinceMs }) => [name, `running since ${timeText(sinceMs)}`]));
+  const open = steps.filter(({ status }) => status === "planned" || status === "retrying");
+  const isListed = (name: string | null): boolean => open.some((step) => step.name === name);
+  const others = running.filter(({ name }) => !isListed(name));
+  const ofSteps = steps.map((step) => [
     step.name ?? "-",
     step.op,
-    step.status,
+    (open.includes(step) && atWork.get(step.name)) || step.status,
     step.failedAttempts.length === 0 ? "" : `${step.attempt + 1}${maxAttempts === null ? "" : ` of ${maxAttempts}`}`,
     step.durationMs === null ? "" : durationText(step.durationMs),
     step.dueMs === null ? "" : timeText(step.dueMs),
   ]);
+  const rows = [...ofSteps, ...others.map(({ name }) => [name ?? "-", "StepRun", atWork.get(name) ?? "", "", "", ""])];
   return tableText(["STEP", "KIND", "STATUS", "ATTEMPT", "TOOK", "DUE"], rows, columns);
 }
 
 /** The last error of each step that failed or is retried, and the run's own where it is another one. */
-function errorsText(run: ShownRunDetail): string {
+function errorsText(run: ShownRunDetail, shown: (text: string) => string): string {
   const ofSteps = run.steps.flatMap(({ name, error, failedAttempts, status }) => {
     const last = error ?? (status === "completed" ? null : (failedAttempts.at(-1)?.error ?? null));
     return last === null ? [] : [{ where: `step "${name ?? "-"}"`, text: stackOf(last) }];
   });
   const own = run.error === null ? [] : [{ where: "run", text: stackOf(run.error) }];
   return [...ofSteps, ...own.filter(({ text }) => ofSteps.every((one) => one.text !== text))]
-    .map(({ where, text }) => `\nError of the ${visible(where)}:\n${indented(text)}\n`)
+    .map(({ where, text }) => `\nError of the ${visible(where)}:\n${indented(shown(text))}\n`)
     .join("");
 }
 

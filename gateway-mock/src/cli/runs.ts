@@ -1,4 +1,5 @@
 /** `runs` and `run`: what a gateway says of runs. */
+import { isUlid } from "@holdfast/core";
 import { awaitRuns, exitCodeOfRuns, getRun } from "./await-runs.ts";
 import { RUN_OPTIONS, RUNS_OPTIONS } from "./client-options.ts";
 import { type CommandContext, clientOf, readOptions } from "./context.ts";
@@ -6,6 +7,7 @@ import { EXIT, type ExitCode } from "./exit-codes.ts";
 import { printJson } from "./output.ts";
 import { withProgress } from "./progress.ts";
 import { runsText, runText, type ShownRun } from "./run-text.ts";
+import { noteUnknown } from "./unknown-names.ts";
 
 interface RunPage {
   readonly runs: readonly ShownRun[];
@@ -35,8 +37,13 @@ export async function listRuns(context: CommandContext): Promise<ExitCode> {
     printJson(output, page);
     return EXIT.done;
   }
-  if (page.runs.length === 0) output.note("There are no such runs.\n");
-  else output.print(runsText(page.runs, output.isTerminal ? output.columns : 0, waiting || options.why));
+  if (page.runs.length === 0) {
+    output.note("There are no such runs.\n");
+    const { event, eventName = event } = options;
+    await noteUnknown(context, client, {
+      eventName: eventName !== undefined && isUlid(eventName) ? undefined : eventName,
+    });
+  } else output.print(runsText(page.runs, output.isTerminal ? output.columns : 0, waiting || options.why));
   if (page.nextCursor !== null) output.note(`More: --cursor ${page.nextCursor}\n`);
   return EXIT.done;
 }
@@ -62,7 +69,7 @@ async function readRuns(
 }
 
 export async function showRun(context: CommandContext): Promise<ExitCode> {
-  const { json, wait, log, links, timeoutMs } = readOptions(RUN_OPTIONS, context);
+  const { json, wait, log, links, timeoutMs, full } = readOptions(RUN_OPTIONS, context);
   const { output, args } = context;
   const client = clientOf(context);
   const [id = ""] = args;
@@ -71,7 +78,7 @@ export async function showRun(context: CommandContext): Promise<ExitCode> {
     : [await getRun(client, id, { log })];
   for (const run of runs) {
     if (json) printJson(output, run);
-    else output.print(runText(run, output.isTerminal ? output.columns : 0));
+    else output.print(runText(run, output.isTerminal ? output.columns : 0, output.isTerminal && !full));
   }
   return wait ? exitCodeOfRuns(runs) : EXIT.done;
 }

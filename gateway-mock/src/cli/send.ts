@@ -9,6 +9,7 @@ import { type CommandContext, clientOf, readOptions } from "./context.ts";
 import { EXIT, type ExitCode } from "./exit-codes.ts";
 import type { GatewayClient } from "./gateway-client.ts";
 import { jsonArgument } from "./json-argument.ts";
+import { listenersOf } from "./listeners.ts";
 import { printJson } from "./output.ts";
 import { withProgress } from "./progress.ts";
 import { runText, type ShownRunDetail } from "./run-text.ts";
@@ -115,19 +116,6 @@ async function hintFor(
     near === undefined ? `Triggers are: ${visible(names.slice(0, 10).join(", "))}` : `Did you mean "${visible(near)}"?`;
   const none = `It started nothing: no function is triggered by "${visible(name)}"`;
   return `${none}; runs that wait for it have it. ${known}\n`;
-}
-
-/** The names of events that functions are triggered by. */
-async function listenersOf(client: GatewayClient): Promise<readonly string[]> {
-  const { functions } = await client.get<{ functions?: unknown }>("/dev");
-  if (!Array.isArray(functions)) return [];
-  const triggers = functions.flatMap((one: unknown) =>
-    isRecord(one) && Array.isArray(one.triggers) ? one.triggers : [],
-  );
-  const names = triggers.flatMap((one: unknown) =>
-    isRecord(one) && typeof one.pattern === "string" ? [one.pattern] : [],
-  );
-  return [...new Set(names)];
 }
 
 /** @throws HoldfastError `GATEWAY_USAGE` */

@@ -7,6 +7,7 @@ import { EXIT, type ExitCode } from "./exit-codes.ts";
 import { rowLines, type ShownRow } from "./fact-line.ts";
 import { type LiveMessage, liveMessages } from "./live-messages.ts";
 import { visible } from "./table.ts";
+import { noteUnknown } from "./unknown-names.ts";
 
 /** @throws HoldfastError what the gateway says against it */
 export async function tailRuns(context: CommandContext): Promise<ExitCode> {
@@ -18,7 +19,9 @@ export async function tailRuns(context: CommandContext): Promise<ExitCode> {
   process.on("SIGINT", interrupt);
   process.on("SIGTERM", interrupt);
   const shown = { all: options.all, colours: output.colours };
-  const messages = liveMessages(clientOf(context), pathOf(runId, options), {
+  const client = clientOf(context);
+  if (runId === undefined) await noteUnknown(context, client);
+  const messages = liveMessages(client, pathOf(runId, options), {
     signal: stop.signal,
     onGone: (why) => output.note(`The gateway is gone (${why}); waiting for it …\n`),
     onBack: () => output.note("The gateway is back.\n"),

@@ -5,6 +5,7 @@ import { EXIT, type ExitCode } from "./exit-codes.ts";
 import { printJson } from "./output.ts";
 import { durationText } from "./run-text.ts";
 import { tableText } from "./table.ts";
+import { noteUnknown } from "./unknown-names.ts";
 
 export interface ShownWorker {
   readonly connectionId: string;
@@ -35,17 +36,20 @@ interface ShownState {
 export async function listWorkers(context: CommandContext): Promise<ExitCode> {
   const { json } = readOptions(CLIENT_OPTIONS, context);
   const { output } = context;
-  const answer = await clientOf(context).get<{ readonly workers: readonly ShownWorker[] }>("/v1/workers");
+  const client = clientOf(context);
+  const answer = await client.get<{ readonly workers: readonly ShownWorker[] }>("/v1/workers");
   if (json) printJson(output, answer);
-  else if (answer.workers.length === 0) output.note("No worker is connected.\n");
-  else output.print(workersText(answer.workers, output.isTerminal ? output.columns : 0));
+  else if (answer.workers.length === 0) {
+    output.note("No worker is connected.\n");
+    await noteUnknown(context, client);
+  } else output.print(workersText(answer.workers, output.isTerminal ? output.columns : 0));
   return EXIT.done;
 }
 
 export function workersText(workers: readonly ShownWorker[], columns: number): string {
   const rows = workers.map((one) => [
     one.instanceId,
-    one.status.toLowerCase(),
+    one.status.toLowerCase().replace("_", " "),
     // What it has is known to the gateway that it is connected to.
     one.inFlight === null ? "-" : String(one.inFlight),
     mainText(one.condition),

@@ -4,6 +4,7 @@ import { endEndlessBodies } from "./bodies.ts";
 import { bulkApi } from "./bulk-api.ts";
 import type { DirectRoute } from "./direct-route.ts";
 import { addDirectRoutes, directRoutes } from "./direct-routes.ts";
+import { environmentsApi } from "./environments-api.ts";
 import { errorBody, logFailure, notFound } from "./errors.ts";
 import { eventSchemasApi } from "./event-schemas-api.ts";
 import { faultsApi } from "./faults-api.ts";
@@ -75,6 +76,7 @@ export function httpApp(parts: HttpParts, routes: readonly DirectRoute[] = direc
   faultsApi(app, parts);
   tortureApi(app, parts);
   functionsApi(app, parts);
+  environmentsApi(app, parts);
   eventSchemasApi(app, parts);
   pausesApi(app, parts);
   rolloutsApi(app, parts);

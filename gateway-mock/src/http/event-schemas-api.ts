@@ -2,6 +2,7 @@
 import { plainName } from "@holdfast/store";
 import type { Hono } from "hono";
 import Type from "typebox";
+import { findFunction } from "../dispatch/index.ts";
 import { describe } from "./openapi/describe-route.ts";
 import type { HttpParts } from "./parts.ts";
 
@@ -23,20 +24,27 @@ const LIST = describe({
   tag: "functions",
   query: Type.Object({
     name: Type.Optional(Type.String({ description: "Of this event." })),
-    function: Type.Optional(Type.String({ description: "`<app>-<function>`: events that start it." })),
+    function: Type.Optional(
+      Type.String({
+        description: "Events that start it: `<app>-<function>`, its uuid, or its own id where only one app has it.",
+      }),
+    ),
   }),
   answers: { 200: Type.Object({ schemas: Type.Array(EventSchema) }) },
+  failures: { 404: "There is no such function; the message names those that come close." },
 });
 
 export function eventSchemasApi(app: Hono, { dispatcher }: Pick<HttpParts, "dispatcher">): void {
   app.get("/v1/event-schemas", LIST, async (c) => {
     await dispatcher.functions.renewIfChanged();
-    const { name: wantedName, function: wantedId } = c.req.query();
+    const { name: wantedName, function: wanted } = c.req.query();
+    const environmentHere: string = c.get("environment");
+    const wantedFn = wanted === undefined ? null : await findFunction(dispatcher.functions, environmentHere, wanted);
     const found = new Map<string, { name: string; functionIds: string[]; schema: object }>();
     for (const { id, environment, active, settings } of dispatcher.functions.all()) {
       const functionId = plainName(id);
-      if (environment !== c.get("environment") || !active) continue;
-      if (wantedId !== undefined && wantedId !== functionId) continue;
+      if (environment !== environmentHere || !active) continue;
+      if (wantedFn !== null && wantedFn.id !== id) continue;
       for (const [name, schema] of Object.entries(settings.eventSchemas)) {
         if (wantedName !== undefined && wantedName !== name) continue;
         const key = JSON.stringify([name, schema]);

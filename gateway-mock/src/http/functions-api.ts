@@ -1,9 +1,9 @@
 /** Routes that list the functions of the apps that have connected. */
 import { DEFAULT_QUEUE } from "@holdfast/protocol";
-import { plainName } from "@holdfast/store";
+import { type ListedConnection, plainName } from "@holdfast/store";
 import type { Hono } from "hono";
 import Type from "typebox";
-import { findFunction, type KnownFunction } from "../dispatch/index.ts";
+import { findFunction, type KnownFunction, workersOf } from "../dispatch/index.ts";
 import { isProbe } from "../probe.ts";
 import { describe } from "./openapi/describe-route.ts";
 import { Ms, orNull } from "./openapi/schemas.ts";
@@ -21,6 +21,7 @@ const FunctionSchema = Type.Object(
     appVersion: Type.String({ description: "The newest version of its app." }),
     versions: Type.Array(Type.String(), { description: "Those of the last days that have it, the newest first." }),
     queue: Type.String(),
+    workers: Type.Integer({ description: "Connected ones that serve it, at all gateways; 0: its runs wait." }),
     triggers: Type.Array(Any),
     maxAttempts: Type.Integer(),
     deadlineMs: orNull(Ms),
@@ -61,10 +62,11 @@ const GET = describe({
 });
 
 export function functionsApi(app: Hono, parts: HttpParts): void {
-  const { dispatcher, version } = parts;
+  const { dispatcher, store, version } = parts;
   const { functions: known } = dispatcher;
-  const viewOf = (fn: KnownFunction): object => ({
+  const viewOf = (fn: KnownFunction, connections: readonly ListedConnection[]): object => ({
     ...functionView(fn, known.versionsOf(fn.id)),
+    workers: workersOf(fn, known, connections),
     ...pauseFields(known.controls.pauseOf(fn.id)),
   });
 
@@ -72,12 +74,13 @@ export function functionsApi(app: Hono, parts: HttpParts): void {
     await known.renewIfChanged();
     const here = listed(known.all(), c.get("environment"));
     here.sort((a, b) => (a.id < b.id ? -1 : 1));
-    return c.json({ functions: here.map(viewOf) });
+    const connections = await store.listConnections();
+    return c.json({ functions: here.map((fn) => viewOf(fn, connections)) });
   });
 
   app.get("/v1/functions/:id", GET, async (c) => {
     const fn = await findFunction(known, c.get("environment"), c.req.param("id"));
-    return c.json(viewOf(fn));
+    return c.json(viewOf(fn, await store.listConnections()));
   });
 
   const dev = describe({

@@ -7,6 +7,7 @@ import { findFunction, type RunWaiting } from "../dispatch/index.ts";
 import { LinksSchema } from "./chain-links.ts";
 import { eventIdsOf } from "./events-of-key.ts";
 import { graphFilterIn } from "./graph-filter.ts";
+import { isoTime } from "./iso-time.ts";
 import { answerJson } from "./json-answer.ts";
 import { waitAsAsked } from "./long-polls.ts";
 import { describe } from "./openapi/describe-route.ts";
@@ -136,6 +137,7 @@ export function runsApi(app: Hono, parts: HttpParts): void {
     const descendants = await store.descendantsOf(id, MAX_DESCENDANTS);
     return answerJson(c, {
       ...runDetailView(detail, c.req.query("log") === "1"),
+      running: dispatcher.waitingRuns.runningSteps(detail).map((one) => ({ ...one, sinceAt: isoTime(one.sinceMs) })),
       waiting: waitingView(waiting),
       descendants,
     });

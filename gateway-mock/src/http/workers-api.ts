@@ -78,7 +78,11 @@ const WorkerSchema = Type.Object(
     gatewayId: Type.String(),
     instanceId: Type.String(),
     apps: Type.Array(Type.String({ description: "`app@version`." })),
-    status: Type.String(),
+    status: Type.String({
+      description:
+        "`READY`: it gets work. `MAIN_BLOCKED`: none while its main thread is blocked. `DRAINING`: none, since it is " +
+        "drained or closes; of a worker of another gateway, where `condition` is null, also while it is blocked.",
+    }),
     drained: Type.Boolean({ description: "It is given no new work: `POST /v1/workers/{id}/drain`." }),
     connectedAt: At,
     connectedMs: Ms,
@@ -162,13 +166,14 @@ function workerView(
   conditions: HttpParts["dispatcher"]["conditions"],
 ): WorkerView {
   const inFlight = conditions.inFlightOf(connection.id);
-  const { id, gatewayId, instanceId, versions, status, connectedMs, queues, capacity, partitions } = connection;
+  const { id, gatewayId, instanceId, versions, connectedMs, queues, capacity, partitions } = connection;
+  const condition = conditions.of(id);
   return {
     connectionId: id,
     gatewayId,
     instanceId,
     apps: versions.map(plainName),
-    status: drained && status === "READY" ? "DRAINING" : status,
+    status: statusOf(connection, drained, condition),
     drained,
     connectedAt: isoTime(connectedMs),
     connectedMs,
@@ -180,6 +185,18 @@ function workerView(
       capacity: one.capacity,
       inFlight: inFlight?.[index + 1] ?? null,
     })),
-    condition: conditions.of(id),
+    condition,
   };
+}
+
+/** Why one takes no work that has not been drained: it closes, or it waits for its main thread. */
+function statusOf(
+  { status }: ListedConnection,
+  drained: boolean,
+  condition: ReturnType<HttpParts["dispatcher"]["conditions"]["of"]>,
+): string {
+  if (drained) return status === "READY" ? "DRAINING" : status;
+  if (status !== "DRAINING" || condition === null || condition.state?.phase === "CLOSING") return status;
+  const isBlocked = (condition.state?.mainLagMs ?? 0) > 0 || condition.stalls[0]?.ended === false;
+  return isBlocked ? "MAIN_BLOCKED" : status;
 }

@@ -39,7 +39,7 @@ describe("The list of workers", () => {
       worker("a", { ...heard, state: { mainLagMs: 0, isolation: pool } }),
       worker("b", { ...heard, state: { mainLagMs: 12_000, isolation: { threads: 3, busy: 3, queued: 4 } } }),
       worker("c", { ...heard, state: { mainLagMs: 0, isolation: { threads: 0, busy: 0, queued: 0 } } }),
-      worker("d", { ...heard, state: null }),
+      { ...worker("d", { ...heard, state: null }), status: "MAIN_BLOCKED" },
       worker("f", { heartbeatMs: 10_000, silentMs: 18_000, state: { mainLagMs: 0, isolation: pool } }),
       worker("e", null),
     ];
@@ -52,7 +52,7 @@ describe("The list of workers", () => {
       ["a", "ready", "2", "ok", "2/3"],
       ["b", "ready", "2", `blocked ${durationText(12_000)}`, "3/3 +4"],
       ["c", "ready", "2", "ok", "-"],
-      ["d", "ready", "2", "-", "-"],
+      ["d", "main blocked", "2", "-", "-"],
       ["f", "ready", "2", `silent ${durationText(18_000)}`, "2/3"],
       ["e", "ready", "-", "-", "-"],
       [""],

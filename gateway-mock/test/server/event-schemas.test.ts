@@ -30,5 +30,10 @@ test("schemas of events come with functions, and are found by event and by funct
   expect(await read()).toEqual([byCount, byNote, sent]);
   expect(await read("?name=shop%2Fsent")).toEqual([sent]);
   expect(await read("?function=shop-count&name=shop%2Fpaid")).toEqual([byCount]);
+  expect(await read("?function=count")).toEqual([byCount]);
   expect(await read("?name=none")).toEqual([]);
+  expect(await call(gateway, "/v1/event-schemas?function=shop-cuont")).toMatchObject({
+    code: "NOT_FOUND",
+    error: expect.stringContaining('Did you mean "shop-count"?'),
+  });
 });

@@ -81,6 +81,33 @@ test("what a worker says of itself is shown with its age, the last one only, at 
   expect(await listed(other, worker), "another gateway does not have it").toBeNull();
 });
 
+test("a worker that takes no work while its main thread is blocked is listed as that, and not as one that drains", async () => {
+  const gateway = await bench.gateway();
+  const worker = await bench.worker(gateway, { extensions: ["checkpoint", "stall", "state"] });
+  const statusBecomes = (status: string): Promise<true> =>
+    waitFor(
+      async () => {
+        const { workers } = (await call(gateway, "/v1/workers")) as { readonly workers: readonly { status: string }[] };
+        return workers[0]?.status === status ? true : undefined;
+      },
+      { what: `the worker to be listed as ${status}` },
+    );
+  await statusBecomes("READY");
+  worker.send(state({ mainLagMs: 1_500 }));
+  worker.send({ kind: "WORKER_PAUSE" });
+  await statusBecomes("MAIN_BLOCKED");
+  await call(gateway, `/v1/workers/${worker.instanceId}/drain`, { method: "POST" });
+  await statusBecomes("DRAINING");
+  await call(gateway, `/v1/workers/${worker.instanceId}/resume`, { method: "POST" });
+  await statusBecomes("MAIN_BLOCKED");
+  worker.send(state());
+  worker.send({ kind: "WORKER_READY" });
+  await statusBecomes("READY");
+  worker.send(state({ phase: "CLOSING", mainLagMs: 1_500 }));
+  worker.send({ kind: "WORKER_PAUSE" });
+  await statusBecomes("DRAINING");
+});
+
 test("the status and the metrics of a gateway have all pools of an app together, until its workers are gone", async () => {
   const gateway = await bench.gateway();
   const [one, two] = [await bench.worker(gateway), await bench.worker(gateway)];

@@ -36,6 +36,23 @@ export class Elsewhere {
   }
 }
 
+/** How many workers are connected, at whichever gateway, that serve a function in one of its versions. */
+export function workersOf(
+  { id, appId }: { readonly id: string; readonly appId: string },
+  functions: { versionsOf(id: string): readonly string[]; queueOf(id: string, version: string): string },
+  connections: readonly ListedConnection[],
+): number {
+  const queues = functions
+    .versionsOf(id)
+    .map((version) => [versionName(appId, version), functions.queueOf(id, version)]);
+  const serving = connections.filter(
+    (one) =>
+      one.silentMs < SILENT_MS &&
+      queues.some(([name = "", queue = ""]) => one.versions.includes(name) && servesQueue(one.queues, queue)),
+  );
+  return new Set(serving.map(({ instanceId }) => instanceId)).size;
+}
+
 function addAll(sets: Map<string, Set<string>>, key: string, values: Iterable<string>): void {
   const set = sets.get(key) ?? new Set();
   for (const value of values) set.add(value);

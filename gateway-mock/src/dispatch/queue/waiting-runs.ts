@@ -3,8 +3,7 @@
  * `../admission/why-run-waits.ts`. Asked for by people, and by the sweep that looks for orphans.
  */
 import { coalesced } from "@holdfast/core";
-import { type EventReader, eventMatches, FAILURE_KEY, readRunCreated, readStepRow, seenText } from "@holdfast/engine";
-import type { RunningStep } from "@holdfast/protocol";
+import { type EventReader, eventMatches, readRunCreated, seenText } from "@holdfast/engine";
 import {
   type EventView,
   environmentOf,
@@ -26,10 +25,10 @@ import type { DatabaseTime } from "../database-time.ts";
 import type { Starter } from "../events/starter.ts";
 import type { DispatcherOptions } from "../ports.ts";
 import type { Functions, KnownFunction } from "../registry/functions.ts";
-import type { Dispatch } from "../workers/dispatch.ts";
 import type { Dispatches } from "../workers/dispatches.ts";
 import { requestIdOf } from "../workers/request-id.ts";
 import type { Workers } from "../workers/workers.ts";
+import { lastStepOf, runningAt, runningSteps, type StepAtWork } from "./running-steps.ts";
 import { Elsewhere, SILENT_MS, versionName } from "./versions.ts";
 
 export interface WaitingRunsParts {
@@ -57,12 +56,6 @@ export interface KnownOfRun {
 
 const NOTHING_KNOWN: KnownOfRun = { event: null, lastStep: null };
 
-function lastStepOf(log: RunDetail["log"]): string | null {
-  const last = log.findLast(({ kind }) => kind === "STEP_COMPLETED" || kind === "STEP_FAILED");
-  if (last?.kind !== "STEP_COMPLETED" && last?.kind !== "STEP_FAILED") return null;
-  return last.key === FAILURE_KEY ? null : (readStepRow(last.kind, last.dataJson).meta.name ?? null);
-}
-
 type AskedPlaces = Parameters<Store["placesTaken"]>[0];
 
 const WHY_LIMITS = { atOnce: 2, most: 50 };
@@ -81,6 +74,13 @@ export class WaitingRuns {
   /** Why a run that has not ended is where it is; null when it has ended. */
   async whyWaits(run: RunDetail): Promise<RunWaiting | null> {
     return run.head.endedMs === null ? this.#whyOne(run) : null;
+  }
+
+  /** Its steps that are at work, the oldest first. */
+  runningSteps(run: RunDetail): StepAtWork[] {
+    const { clock } = this.#options;
+    const now = { nowMs: clock.nowMs(), monotonicMs: clock.monotonicMs() };
+    return runningSteps(run, this.#parts.dispatches, { ...now, lastStep: lastStepOf(run.log) });
   }
 
   async #whyEach(runs: readonly RunDetail[]): Promise<(RunWaiting | null)[]> {
@@ -253,13 +253,6 @@ export class WaitingRuns {
       silentMs: silentMs !== null && silentMs >= SILENT_MS ? silentMs : null,
     };
   }
-}
-
-/** As it is by now, if nothing has changed since the worker spoke of it. */
-function runningAt({ running }: Dispatch, nowMs: number): readonly RunningStep[] {
-  if (running === undefined) return [];
-  const agoMs = nowMs - running.saidMs;
-  return running.steps.map(({ id, runningMs }) => ({ id, runningMs: runningMs + agoMs }));
 }
 
 /** The event of a run that was asked for by the function's name. */

@@ -41,15 +41,17 @@ function find(functions: Functions, environment: string, name: string): KnownFun
     throw new HoldfastError("OPTION_INVALID", `Several apps have a function ${asked}: give one of ${listed(short)}.`);
   }
   const shown = here.filter((fn) => !isProbe(fn));
-  throw new HoldfastError("NOT_FOUND", `There is no function ${asked}.${hint(name, shown, listed)}`);
+  throw new HoldfastError("NOT_FOUND", `There is no function ${asked}.${hint(name, shown, listed, environment)}`);
 }
 
 function hint(
   name: string,
   here: readonly KnownFunction[],
   listed: (some: readonly KnownFunction[]) => string,
+  environment: string,
 ): string {
-  if (here.length === 0) return " No app has connected yet; a function is there once its app has.";
+  const where = environment === "" ? "" : ` in the environment ${JSON.stringify(environment)}`;
+  if (here.length === 0) return ` No app has connected${where} yet; a function is there once its app has.`;
   const names = here.flatMap(({ id, appId }) => [plainName(id), plainName(id).slice(plainName(appId).length + 1)]);
   const near = nearestName(name, names);
   const fn = here.find(({ id, appId }) =>

@@ -80,6 +80,15 @@ export const StepSchema = Type.Object(
   { title: "Step" },
 );
 
+const RunningSchema = Type.Object(
+  {
+    name: orNull(Type.String({ description: "The id that the author gave." })),
+    sinceMs: Ms,
+    sinceAt: At,
+  },
+  { title: "RunningStep" },
+);
+
 export const HoldSchema = Type.Object(
   { reason: Type.String(), heldAt: At, heldMs: Ms },
   { title: "Hold", description: "The run is kept until it is released, whatever its age." },
@@ -178,6 +187,11 @@ export const RunDetailSchema = Type.Object(
     deadlineAt: orNull(At),
     compensating: Type.Boolean({ description: "Its steps are being undone, or were." }),
     steps: Type.Array(StepSchema),
+    running: Type.Array(RunningSchema, {
+      description:
+        "Steps whose code runs now, the oldest first. In place those that have been running for two seconds, as a " +
+        "worker of this gateway says; it may be a second old.",
+    }),
     defers: Type.Array(DeferSchema),
     stalls: Type.Array(StallSchema),
     commitsLost: Type.Array(LossSchema),

@@ -9,7 +9,7 @@ export interface WorkerInfo {
   readonly instanceId: string;
   /** `app@version` of each. */
   readonly apps: readonly string[];
-  /** `READY`, `DRAINING` and the like. */
+  /** `READY`; `DRAINING`; `MAIN_BLOCKED`: it gets no work while its main thread is blocked. */
   readonly status: string;
   /** It is given no new work until it is resumed. */
   readonly drained: boolean;
