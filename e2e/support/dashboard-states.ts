@@ -202,6 +202,25 @@ const NOTHING = {
 };
 
 const RUN = idOf(900);
+/** As the gateway counts it: quiet at first, then ever more, and an outage. */
+const slots = Array.from({ length: 30 }, (_, n) => {
+  const ended = n < 6 ? 0 : (n - 5) * 3 + ((n * 7) % 11);
+  const isOutage = n === 21 || n === 22;
+  return { atMs: NOW_MS - (29 - n) * 120_000, ended, failed: isOutage ? Math.floor(ended / 2) : 0, p99Ms: p99Of(n) };
+});
+
+function p99Of(n: number): number | null {
+  if (n < 6) return null;
+  return n === 21 || n === 22 ? 9_400 : 800 + ((n * 37) % 11) * 60;
+}
+
+const shopOrder = {
+  ...{ id: "shop-order", uuid: "u", appId: "shop", active: true, appVersion: "2026-05-11", versions: ["2026-05-11"] },
+  ...{ queue: "default", triggers: [{ type: "event", pattern: "shop/order" }], maxAttempts: 4, hints: [] },
+  ...{ deadlineMs: null, finishTimeoutMs: null, startTimeoutMs: null, concurrency: [], throttle: null, rateLimits: [] },
+  ...{ debounce: null, batchEvents: null, singleton: null, priority: null, cancelOn: [], paused: false, pause: null },
+};
+
 const list = (count: number, nextCursor: string | null = null) => ({
   ...NOTHING,
   "/v1/runs?": { runs: variants(count), nextCursor },
@@ -273,6 +292,14 @@ export const DASHBOARD_STATES: readonly DashboardState[] = [
           isCut: false,
         },
       },
+    },
+  },
+  {
+    ...{ name: "function", path: "/ui/functions/shop-order", ready: ".rate svg" },
+    answers: {
+      ...list(3),
+      "/v1/functions/shop-order": shopOrder,
+      "/v1/functions/shop-order/history": { gatewayId: idOf(7), slots },
     },
   },
   {

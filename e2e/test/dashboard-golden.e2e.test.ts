@@ -41,8 +41,9 @@ async function answer(page: Page, { answers }: DashboardState): Promise<void> {
 const drawing = (page: Page): Promise<string> =>
   page.evaluate(`(() => {
     const context = document.createElement("canvas").getContext("2d");
-    const { font } = getComputedStyle(document.documentElement);
-    const mono = getComputedStyle(document.querySelector("code, .mono, pre") ?? document.body).font;
+    const style = getComputedStyle(document.documentElement);
+    const { font } = style;
+    const mono = style.getPropertyValue("--mono").trim();
     return [font, mono].flatMap((one) => {
       context.font = one;
       return ["Holdfast 0123", "مرحبا بالعالم", "שלום", "👩‍👩‍👧‍👦🚚"].map((text) => context.measureText(text).width.toFixed(2));

@@ -56,6 +56,11 @@ test("a function is started, paused with a reason that its runs say, and resumed
     await page.getByRole("button", { name: "Send" }).click();
     await page.locator(".summary").getByText("Completed").waitFor();
     await page.locator("section", { hasText: "Output" }).last().getByText("31").waitFor();
+    await page.getByRole("navigation").getByRole("link", { name: "Functions" }).click();
+    await page.getByRole("link", { name: /shop-quick/ }).click();
+    const chart = page.locator("section", { hasText: "Last hour" }).locator("figure", { hasText: "Runs ended" });
+    await chart.getByText("1", { exact: true }).waitFor();
+    expect(await chart.locator("rect").count()).toBe(1);
 
     await page.getByRole("navigation").getByRole("link", { name: "Functions" }).click();
     await page.getByRole("link", { name: /shop-quick/ }).click();

@@ -22,6 +22,7 @@ import type { LimitsInUse } from "./queue/limits-in-use.ts";
 import type { Orphans } from "./queue/orphans.ts";
 import type { DecideOutcome } from "./queue/run-updater.ts";
 import type { WaitingRuns } from "./queue/waiting-runs.ts";
+import type { RecentSlot } from "./recent-runs.ts";
 import type { ControlCommands } from "./registry/control-commands.ts";
 import type { Functions } from "./registry/functions.ts";
 import { RegistryPoller } from "./registry/registry-poller.ts";
@@ -217,6 +218,11 @@ export class Dispatcher {
   /** What this gateway has stored since its start, by function. */
   functionCounts(): ReadonlyMap<string, FunctionCount> {
     return this.#parts.functionCounts.read();
+  }
+
+  /** How the runs of a function ended in the last hour that this gateway has decided on; null: it is not counted alone. */
+  recentRuns(functionId: string): RecentSlot[] | null {
+    return this.#parts.functionCounts.recent(functionId, this.#parts.time.nowMs());
   }
 
   /** It is `nowMs` now, whatever it was a moment ago: what is due by then is looked for at once. */

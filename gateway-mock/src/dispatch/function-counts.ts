@@ -2,6 +2,7 @@
 import { Histogram, type HistogramCounts, ulidTimeMs } from "@holdfast/core";
 import type { RunState } from "@holdfast/engine";
 import type { LogKind } from "@holdfast/store";
+import { RecentRuns, type RecentSlot } from "./recent-runs.ts";
 
 export type EndStatus = "COMPLETED" | "FAILED" | "CANCELLED";
 
@@ -49,11 +50,20 @@ export class FunctionCounts {
     if (status === undefined) return;
     const count = this.#of(functionId);
     count.ended[status] += 1;
-    count.seconds.observe(Math.max(0, atMs - ulidTimeMs(runId)) / 1000);
+    const tookMs = Math.max(0, atMs - ulidTimeMs(runId));
+    count.seconds.observe(tookMs / 1000);
+    count.recent ??= new RecentRuns();
+    count.recent.ended(atMs, tookMs, status === "FAILED");
+  }
+
+  /** The last hour of a function, as this gateway has decided it; null: it is one too many to be counted alone. */
+  recent(functionId: string, nowMs: number): RecentSlot[] | null {
+    if (!this.#counts.has(functionId) && this.#counts.size >= MOST_FUNCTIONS) return null;
+    return (this.#counts.get(functionId)?.recent ?? new RecentRuns()).read(nowMs);
   }
 
   read(): ReadonlyMap<string, FunctionCount> {
-    return new Map([...this.#counts].map(([id, count]) => [id, { ...count, seconds: count.seconds.read() }]));
+    return new Map([...this.#counts].map(([id, count]) => [id, countOf(count)]));
   }
 
   #of(functionId: string): Counting {
@@ -67,10 +77,15 @@ export class FunctionCounts {
       stepsFailed: 0,
       stepAttemptsFailed: 0,
       passesFailed: 0,
+      recent: null,
     };
     this.#counts.set(id, count);
     return count;
   }
+}
+
+function countOf({ recent: _, seconds, ...count }: Counting): FunctionCount {
+  return { ...count, seconds: seconds.read() };
 }
 
 interface Counting {
@@ -80,4 +95,6 @@ interface Counting {
   stepsFailed: number;
   stepAttemptsFailed: number;
   passesFailed: number;
+  /** Null until a run ends. */
+  recent: RecentRuns | null;
 }

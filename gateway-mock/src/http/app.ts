@@ -9,6 +9,7 @@ import { errorBody, logFailure, notFound } from "./errors.ts";
 import { eventSchemasApi } from "./event-schemas-api.ts";
 import { faultsApi } from "./faults-api.ts";
 import { framesApi } from "./frames-api.ts";
+import { functionHistoryApi } from "./function-history-api.ts";
 import { functionsApi } from "./functions-api.ts";
 import { graphRunsApi } from "./graph-runs-api.ts";
 import { graphStatusApi } from "./graph-status-api.ts";
@@ -77,6 +78,7 @@ export function httpApp(parts: HttpParts, routes: readonly DirectRoute[] = direc
   tortureApi(app, parts);
   functionsApi(app, parts);
   environmentsApi(app, parts);
+  functionHistoryApi(app, parts);
   eventSchemasApi(app, parts);
   pausesApi(app, parts);
   rolloutsApi(app, parts);

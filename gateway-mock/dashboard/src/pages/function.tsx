@@ -12,6 +12,7 @@ import { Problem } from "../parts/notice.tsx";
 import { RunRow } from "../parts/run-row.tsx";
 import { Ago } from "../parts/time.tsx";
 import { Triggers } from "../parts/trigger-text.tsx";
+import { FunctionHistory } from "./function-history.tsx";
 import { RolloutForm } from "./rollout-form.tsx";
 import { StartDialog } from "./start-dialog.tsx";
 import type { ViewProps } from "./view-props.ts";
@@ -60,6 +61,7 @@ export function FunctionPage({ params }: ViewProps): JSX.Element {
         </p>
       )}
       <Figures page={runs.value} />
+      <FunctionHistory id={fn.id} />
       <section aria-labelledby="newest">
         <div class="page-head">
           <h2 id="newest">Newest runs</h2>
