@@ -1,5 +1,5 @@
 import { Holdfast } from "holdfast";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, inject, test } from "vitest";
 import { startTestGateway, type TestGateway, waitFor } from "../src/index.ts";
 
 /** Each kind of fault against a worker with the real SDK over a real socket: it does what it says, and no step that is stored runs again. */
@@ -13,12 +13,19 @@ let bodies: string[];
 
 const lease = { leaseMs: 2_000, heartbeatMs: 500, requestAckMs: 1_000, reconnectGraceMs: 500, retryBaseMs: 50 };
 
-beforeEach(async () => {
-  gateway = await startTestGateway({ store: "memory", ...lease });
-  app = new Holdfast({ id: "shop", isDev: true, baseUrl: gateway.url, logger: quiet });
-  bodies = [];
-});
-afterEach(() => gateway.close());
+/** What each suite runs on: the same faults must do the same, wherever steps are stored. */
+const STORES = ["memory", "postgres"] as const;
+
+/** A gateway for each test of the suite. */
+function useStore(store: (typeof STORES)[number]): void {
+  beforeEach(async () => {
+    const where = store === "memory" ? { store } : { server: inject("postgresUrl") };
+    gateway = await startTestGateway({ ...where, ...lease });
+    app = new Holdfast({ id: "shop", isDev: true, baseUrl: gateway.url, logger: quiet });
+    bodies = [];
+  });
+  afterEach(() => gateway.close());
+}
 
 const quiet = { debug() {}, info() {}, warn() {}, error() {} };
 
@@ -58,7 +65,9 @@ const once = { charge: 1, pack: 1, ship: 1 };
 const happened = async (id: string): Promise<number> =>
   (await gateway.faults.list()).find((one) => one.id === id)?.happened ?? 0;
 
-describe("faults of frames", () => {
+describe.each(STORES)("faults of frames, on %s", (store) => {
+  useStore(store);
+
   test("a lost acknowledgement of a checkpoint is seen in the history, and no stored step runs again", async () => {
     await using _connection = await connect();
     const fault = await gateway.faults.add({
@@ -167,7 +176,9 @@ describe("faults of frames", () => {
   });
 });
 
-describe("faults of calls, of the database and at once", () => {
+describe.each(STORES)("faults of calls, of the database and at once, on %s", (store) => {
+  useStore(store);
+
   test("a refused start is tried again until it is let through", async () => {
     const fault = await gateway.faults.add({ what: "refuse-start", count: 2 });
     await using _connection = await connect();
@@ -251,24 +262,30 @@ describe("faults of calls, of the database and at once", () => {
   });
 });
 
-test("what is asked for wrongly is refused with what may be given, and a removed fault happens no more", async () => {
-  const add = (fault: unknown) => gateway.faults.add(fault as never);
-  await expect(add({ what: "dorp" })).rejects.toMatchObject({
-    code: "FAULT_INVALID",
-    message: expect.stringContaining('Did you mean "drop"?'),
+describe("faults that are asked for wrongly", () => {
+  useStore("memory");
+
+  test("what is asked for wrongly is refused with what may be given, and a removed fault happens no more", async () => {
+    const add = (fault: unknown) => gateway.faults.add(fault as never);
+    await expect(add({ what: "dorp" })).rejects.toMatchObject({
+      code: "FAULT_INVALID",
+      message: expect.stringContaining('Did you mean "drop"?'),
+    });
+    await expect(add({ what: "drop", where: { kind: "WORKER_RELPY" } })).rejects.toThrow(
+      'Did you mean "WORKER_REPLY"?',
+    );
+    await expect(add({ what: "drop", delayMs: 3 })).rejects.toThrow("takes no `delayMs`");
+    await expect(add({ what: "refuse-start", where: { step: "a" } })).rejects.toThrow(
+      "cannot be limited by `where.step`",
+    );
+    await expect(add({ what: "close", code: 1006 })).rejects.toThrow("close code that may be sent");
+    await expect(add({ what: "drop", probability: 2 })).rejects.toThrow("from 0 to 1");
+    await expect(gateway.faults.remove("fault-99")).rejects.toMatchObject({ code: "NOT_FOUND" });
+    const { id } = await gateway.faults.add({ what: "refuse-start" });
+    expect(await gateway.faults.clear()).toBe(1);
+    await using _connection = await connect();
+    expect(await bodiesOf(await send())).toEqual(once);
+    expect(await gateway.faults.list()).toEqual([]);
+    expect((await gateway.faults.history()).filter(({ faultId }) => faultId === id)).toEqual([]);
   });
-  await expect(add({ what: "drop", where: { kind: "WORKER_RELPY" } })).rejects.toThrow('Did you mean "WORKER_REPLY"?');
-  await expect(add({ what: "drop", delayMs: 3 })).rejects.toThrow("takes no `delayMs`");
-  await expect(add({ what: "refuse-start", where: { step: "a" } })).rejects.toThrow(
-    "cannot be limited by `where.step`",
-  );
-  await expect(add({ what: "close", code: 1006 })).rejects.toThrow("close code that may be sent");
-  await expect(add({ what: "drop", probability: 2 })).rejects.toThrow("from 0 to 1");
-  await expect(gateway.faults.remove("fault-99")).rejects.toMatchObject({ code: "NOT_FOUND" });
-  const { id } = await gateway.faults.add({ what: "refuse-start" });
-  expect(await gateway.faults.clear()).toBe(1);
-  await using _connection = await connect();
-  expect(await bodiesOf(await send())).toEqual(once);
-  expect(await gateway.faults.list()).toEqual([]);
-  expect((await gateway.faults.history()).filter(({ faultId }) => faultId === id)).toEqual([]);
 });
