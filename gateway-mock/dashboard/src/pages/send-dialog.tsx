@@ -1,15 +1,14 @@
 /** Sends an event. Its data begins with that of the newest event of the name, in the fields that its schema has. */
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { get, post, type Trouble, troubleOf } from "../data/api.ts";
+import { get } from "../data/api.ts";
 import { useEventSchema } from "../data/event-schemas.ts";
 import type { EventPage, StoredEvent } from "../data/event-types.ts";
 import { countOf } from "../data/format.ts";
 import { navigate } from "../data/router.ts";
+import { sendEvent } from "../data/send-event.ts";
 import type { FunctionView } from "../data/types.ts";
-import { DataForm, type GivenData } from "../parts/data-form.tsx";
-import { Dialog } from "../parts/dialog.tsx";
-import { Problem } from "../parts/notice.tsx";
+import { DataDialog } from "../parts/data-dialog.tsx";
 import { eventNames } from "../parts/trigger-text.tsx";
 
 export interface SendDialogProps {
@@ -33,9 +32,6 @@ export function SendDialog({ name: given, onClose, onSent }: SendDialogProps): J
   const [name, setName] = useState(given);
   const [known, setKnown] = useState<readonly string[]>([]);
   const [example, setExample] = useState<unknown>(NOTHING);
-  const [data, setData] = useState<GivenData>({ data: {} });
-  const [problem, setProblem] = useState<Trouble | null>(null);
-  const [said, setSaid] = useState<string | null>(null);
   const schema = useEventSchema(name);
   useEffect(() => {
     void get<{ functions: readonly FunctionView[] }>("/v1/functions").then(
@@ -57,24 +53,16 @@ export function SendDialog({ name: given, onClose, onSent }: SendDialogProps): J
       isOver = true;
     };
   }, [name]);
-  const send = async (): Promise<void> => {
-    setProblem(null);
-    setSaid(null);
-    if (name === "") return setProblem("An event has a name, such as shop/paid.");
-    if (data.problem !== undefined) return setProblem(data.problem);
-    try {
-      const { ids } = await post<{ ids: string[] }>("/v1/events", { name, data: data.data });
-      const id = ids[0] ?? "";
-      const { runIds } = await get<StoredEvent>(`/v1/events/${encodeURIComponent(id)}`);
-      onSent();
-      if (runIds.length > 0) return navigate(`/ui/events/${encodeURIComponent(id)}`);
-      setSaid(`The event was stored as ${id}, and started ${countOf(runIds.length, "run")}.`);
-    } catch (error) {
-      setProblem(troubleOf(error));
-    }
+  const send = async (data: object): Promise<string | null> => {
+    if (name === "") throw new Error("An event has a name, such as shop/paid.");
+    const { id, runIds } = await sendEvent(name, data);
+    onSent();
+    if (runIds.length === 0) return `The event was stored as ${id}, and started ${countOf(0, "run")}.`;
+    navigate(`/ui/events/${encodeURIComponent(id)}`);
+    return null;
   };
   return (
-    <Dialog title="Send an event" onClose={onClose}>
+    <DataDialog title="Send an event" verb="Send" submit={send} {...{ schema, example, onClose }}>
       <label>
         Name
         <input
@@ -89,21 +77,6 @@ export function SendDialog({ name: given, onClose, onSent }: SendDialogProps): J
           ))}
         </datalist>
       </label>
-      <DataForm label="Data" schema={schema} example={example} onChange={setData} />
-      <Problem trouble={problem} />
-      {said !== null && (
-        <p class="notice ok" role="status">
-          {said}
-        </p>
-      )}
-      <div class="buttons">
-        <button type="button" class="primary" onClick={() => void send()}>
-          Send
-        </button>
-        <button type="button" onClick={onClose}>
-          Close
-        </button>
-      </div>
-    </Dialog>
+    </DataDialog>
   );
 }
