@@ -12,11 +12,7 @@ export interface ProcessVersions {
  * Only what passed until the thread runs is taken from the wall clock, so neither a clock that is set later nor a machine
  * that sleeps later sets the two apart.
  */
-export function clockOfThread(
-  started: ClockReading,
-  { versions }: ProcessVersions = process,
-  own: Clock = systemClock,
-): Clock {
+export function clockOfThread(started: ClockReading, { versions }: ProcessVersions, own: Clock = systemClock): Clock {
   if (versions.bun === undefined && versions.deno === undefined) return own;
   const sinceMs = Math.max(0, own.nowMs() - started.wallMs);
   const behindMs = started.monotonicMs + sinceMs - own.monotonicMs();

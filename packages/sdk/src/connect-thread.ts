@@ -18,7 +18,7 @@ if (parentPort === null) {
 }
 
 const given = workerData as ConnectionThreadData;
-const clock = clockOfThread(given.started);
+const clock = clockOfThread(given.started, process);
 const inspectorSessions = createInspectorSessions();
 runThread(parentPort, {
   clock,

@@ -21,7 +21,7 @@ for (const key of Object.keys(workerData as object)) Reflect.deleteProperty(work
 
 const { handlers } = init;
 runPoolThread(init, {
-  clock: clockOfThread(init.started),
+  clock: clockOfThread(init.started, process),
   importModule,
   ...(handlers === undefined
     ? {}
