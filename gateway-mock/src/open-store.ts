@@ -17,7 +17,8 @@ export interface OpenStore {
 /** A local Postgres that has not stopped in this time is killed, in that. One that answers may hang all the same. */
 const POSTGRES_STOP_MS = 1_000;
 const MAX_POSTGRES_STOP_MS = 3_000;
-const KILL_MS = 500;
+/** Its children are looked for among all processes, on a machine that may be busy. */
+const KILL_MS = 1_500;
 
 export async function openStore(config: GatewayConfig, cleanUps: CleanUps): Promise<OpenStore> {
   switch (config.store) {

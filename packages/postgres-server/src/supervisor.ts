@@ -7,7 +7,8 @@ import type { Identity } from "./identity.ts";
 /**
  * Runs the server and watches a pipe (descriptor 3) that only the owner holds open. When the owner is gone, however it
  * ended, the pipe ends: the server is told to stop, at first politely, and again each second (a server that has only
- * just begun does not hear it yet). $1 is the first signal, the rest the command.
+ * just begun does not hear it yet). At last it is killed, and on Linux its children with it: one that is stopped would
+ * stay. $1 is the first signal, the rest the command.
  * The server does not inherit the pipe. The shell ends when the server has, with its exit code.
  * Its traps come after the forks: a child that has not run yet would take a signal for its parent's and lose it, and
  * the shell would wait for a watcher that never received the signal to end.
@@ -23,7 +24,11 @@ server=$!
   while kill -0 "$server"; do
     if [ "$n" -lt 10 ]; then kill -"$first" "$server"
     elif [ "$n" -lt 15 ]; then kill -QUIT "$server"
-    else kill -KILL "$server"
+    else
+      children=$(for stat in /proc/[0-9]*/stat; do
+        read -r pid _ _ parent _ <"$stat" && [ "$parent" = "$server" ] && echo "$pid"
+      done)
+      kill -KILL "$server" $children
     fi
     n=$((n + 1))
     sleep 1

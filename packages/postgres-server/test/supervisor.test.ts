@@ -1,6 +1,10 @@
-import { open } from "node:fs/promises";
-import { expect, test } from "vitest";
+import { once } from "node:events";
+import { mkdtemp, open, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
 import { ownIdentity } from "../src/identity.ts";
+import { isAlive } from "../src/processes.ts";
 import { spawnSupervised } from "../src/supervisor.ts";
 
 const windows = process.platform === "win32";
@@ -32,5 +36,31 @@ test.skipIf(windows)(
     }
     await log.close();
     expect(new Set(codes)).toEqual(new Set([3]));
+  },
+);
+
+test.runIf(process.platform === "linux")(
+  "a server that hangs is killed with its children once its owner is gone, also with those that are stopped",
+  async () => {
+    const folder = await mkdtemp(join(tmpdir(), "holdfast-supervisor-"));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    const pidFile = join(folder, "child");
+    const log = await open("/dev/null", "a");
+    const supervised = spawnSupervised({
+      command: "/bin/sh",
+      args: ["-c", `trap "" INT QUIT; sleep 1000 & echo $! >${pidFile}.new; mv ${pidFile}.new ${pidFile}; wait; wait`],
+      identity: ownIdentity(),
+      logFd: log.fd,
+      directoryFd: undefined,
+      orphanSignal: "QUIT",
+    });
+    const ended = once(supervised, "exit");
+    await log.close();
+    await expect.poll(() => readFile(pidFile, "utf8").catch(() => "")).not.toBe("");
+    const child = Number(await readFile(pidFile, "utf8"));
+    process.kill(child, "SIGSTOP");
+    supervised.stdio[3]?.destroy();
+    await ended;
+    await expect.poll(() => isAlive(child)).toBe(false);
   },
 );
