@@ -18,9 +18,11 @@ export async function noteUnknown(
   { eventName }: { readonly eventName?: string | undefined } = {},
 ): Promise<void> {
   const { env } = readOptions(CLIENT_OPTIONS, context);
-  const note =
+  const find = async (): Promise<string> =>
     (env === undefined ? "" : await environmentNote(client, env)) ||
     (eventName === undefined || OWN_EVENT.test(eventName) ? "" : await eventNote(client, eventName));
+  // A hint fails no command: a gateway of an earlier version does not know the routes.
+  const note = await find().catch(() => "");
   if (note !== "") context.output.note(`${visible(note)}\n`);
 }
 
