@@ -79,11 +79,13 @@ const shown = ({ count, isMore }: Preview): string =>
   isMore ? `more than ${countText(count)} runs` : countOf(count, "run");
 
 function Question({ action, preview }: { readonly action: BulkAction; readonly preview: Preview | null }): JSX.Element {
-  if (preview?.count === 0) return <p>None of the runs that fit can be taken: there is nothing to do.</p>;
+  const leftOut =
+    preview === null || preview.leftOut === 0 ? "" : ` ${countOf(preview.leftOut, "run")} left out: run again already.`;
+  if (preview?.count === 0) return <p>None of the runs that fit can be taken: there is nothing to do.{leftOut}</p>;
   return (
     <p>
       {preview === null ? "Counting the runs that fit …" : `${shown(preview)} fit.`} {EFFECTS[action]}
-      {preview !== null && preview.leftOut > 0 && ` ${countOf(preview.leftOut, "run")} left out: run again already.`}
+      {leftOut}
     </p>
   );
 }
