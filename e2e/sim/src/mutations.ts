@@ -196,8 +196,8 @@ const STEP_GUARDS: readonly Guard[] = [
     edits: [
       {
         file: "packages/sdk/src/execution/run-body.ts",
-        find: "if (!running.end()) return;",
-        replace: "running.end();",
+        find: "if (!this.#running.end()) return;",
+        replace: "this.#running.end();",
       },
     ],
   },

@@ -43,7 +43,8 @@ export function executionOf({ requestId, runId, functionSlug, userTraceCtx }: Ex
   return { requestId, runId, functionSlug, ...(trace ? { trace } : {}) };
 }
 
-interface StoredExecution extends TracedExecution {
+interface StoredExecution extends CurrentExecution {
+  trace?: RequestTrace;
   readonly [SIGNAL]: () => AbortSignal;
 }
 
@@ -71,10 +72,23 @@ function ofPoolThread(): CurrentExecution | undefined {
     : (current() as CurrentExecution | undefined);
 }
 
-/** `signal` is what `stepSignal()` gives in the code. */
-export function runAs<T>(execution: TracedExecution, signal: () => AbortSignal, code: () => T): T {
-  const stored = { ...execution, [SIGNAL]: signal };
-  const { trace, step } = execution;
+/**
+ * `signal` is what `stepSignal()` gives in the code.
+ * @param step whose body the code is; default: that of the execution
+ */
+export function runAs<T>(
+  execution: TracedExecution,
+  signal: () => AbortSignal,
+  code: () => T,
+  step = execution.step,
+): T {
+  const { requestId, runId, functionSlug, trace } = execution;
+  // Field by field, since each body has one: objects that are spread are slow to make and to collect.
+  const stored: StoredExecution =
+    step === undefined
+      ? { requestId, runId, functionSlug, [SIGNAL]: signal }
+      : { requestId, runId, functionSlug, step, [SIGNAL]: signal };
+  if (trace !== undefined) stored.trace = trace;
   const traces = trace && tracing();
   if (!traces) return storage().run(stored, code);
   return storage().run(stored, () => traces.runUnder(parentSpan(trace, step), code));

@@ -2,7 +2,7 @@
 import type { PlainError } from "@holdfast/core";
 import type { OpText } from "../steps/pass-types.ts";
 import type { StepCall } from "../steps/step-call.ts";
-import type { StepIdentity } from "../steps/step-id.ts";
+import { quotedStepId, type StepIdentity } from "../steps/step-id.ts";
 import { STEP_KINDS } from "../steps/step-kinds.ts";
 import type { ResultJson } from "./result-json.ts";
 
@@ -66,7 +66,7 @@ export class OpWriter {
     const { identity, call, args, ordinal } = this.#subject;
     const { hash, id, index, fullId } = identity;
     const { kind, opName, displayName = fullId, opts } = call;
-    const quoted = JSON.stringify(fullId);
+    const quoted = quotedStepId(fullId);
     const name = opName === undefined ? quoted : JSON.stringify(opName);
     const label = displayName === fullId ? quoted : JSON.stringify(displayName);
     const userland = index === 0 ? `{"id":${quoted}}` : `{"id":${JSON.stringify(id)},"index":${index}}`;

@@ -8,8 +8,9 @@ import type { FailureLog } from "./failure-log.ts";
 import { inMicrotask } from "./microtasks.ts";
 import type { PassOptions } from "./pass-options.ts";
 import { LONG_BODY_MS } from "./pass-times.ts";
-import type { RetryRules } from "./retry-rules.ts";
+import type { AfterFailure, RetryRules } from "./retry-rules.ts";
 import type { StepRecord } from "./step-record.ts";
+import type { Thrown } from "./thrown.ts";
 import { type BodyContext, type BodyEnd, runWatched, startInTurn } from "./watched-body.ts";
 
 export interface PassBodiesDeps {
@@ -29,37 +30,57 @@ export interface PassBodiesDeps {
 
 export class PassBodies {
   readonly #deps: PassBodiesDeps;
+  /** Of all bodies: what is of one of them comes with its record. */
+  readonly #context: BodyContext;
 
   constructor(deps: PassBodiesDeps) {
     this.#deps = deps;
+    const { options, rules, execution, runSignal, timers } = deps;
+    const { input, mode, ports, port } = options;
+    this.#context = {
+      execution,
+      runSignal,
+      timers,
+      ports,
+      port,
+      isExtended: mode.type === "in-place" || input.extended !== undefined,
+      rules,
+      onFailed: (record, thrown, after) => this.#onFailed(record, thrown, after),
+      onEnd: (record, end) => this.#onEnd(record, end),
+    };
   }
 
   start(record: StepRecord): void {
-    const { options, rules, execution, runSignal, timers, isOpen, announce, send, failures } = this.#deps;
-    const { input, mode, ports } = options;
+    const { options, announce } = this.#deps;
+    const { mode, ports, port } = options;
     record.isRunning = true;
-    const isExtended = mode.type === "in-place" || input.extended !== undefined;
-    const onEnd = (end: BodyEnd): void => {
-      if (end.type === "failed") record.isRunning = false;
-      if (end.type === "finished" || (end.final && mode.type === "in-place")) this.#finish(end.op, end.durationMs);
-      else send(end);
-    };
-    const onFailed: BodyContext["onFailed"] = (thrown, { final: isFinal, retryAfter }) => {
-      // The work is another worker's now, or not wanted: what became of it here says nothing of the run.
-      if (!isOpen()) return;
-      const { identity, attempt } = record;
-      failures.step(identity.fullId, { thrown, attempt, limit: rules.limitOf(record), isFinal, retryAfter });
-    };
-    const { port } = options;
-    const context = { execution, runSignal, timers, ports, port, isExtended, rules, onFailed };
-    const run = startInTurn(ports.turns, options.port, record.context, () => {
-      if (isOpen()) return runWatched(record, options, context, onEnd);
-      // Stopped in between: it counts as running, but must not begin.
-      return this.#finish({ hash: record.identity.hash, text: "", bytes: 0 }, 0);
-    });
+    const run = startInTurn(ports.turns, port, record.context, () => this.#begin(record));
     const isUndoable = record.call.compensate !== undefined && mode.type === "in-place";
     if (isUndoable && announce !== undefined) announce(record, run);
     else inMicrotask(run);
+  }
+
+  #begin(record: StepRecord): void {
+    const { options, isOpen } = this.#deps;
+    if (isOpen()) return runWatched(record, options, this.#context);
+    // Stopped in between: it counts as running, but must not begin.
+    this.#finish({ hash: record.identity.hash, text: "", bytes: 0 }, 0);
+  }
+
+  #onEnd(record: StepRecord, end: BodyEnd): void {
+    const { options, send } = this.#deps;
+    if (end.type === "failed") record.isRunning = false;
+    const isFinal = end.type === "finished" || (end.final && options.mode.type === "in-place");
+    if (isFinal) this.#finish(end.op, end.durationMs);
+    else send(end);
+  }
+
+  #onFailed(record: StepRecord, thrown: Thrown, { final: isFinal, retryAfter }: AfterFailure): void {
+    const { isOpen, failures, rules } = this.#deps;
+    // The work is another worker's now, or not wanted: what became of it here says nothing of the run.
+    if (!isOpen()) return;
+    const { identity, attempt } = record;
+    failures.step(identity.fullId, { thrown, attempt, limit: rules.limitOf(record), isFinal, retryAfter });
   }
 
   #finish(op: OpText, durationMs: number): void {

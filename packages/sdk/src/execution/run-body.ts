@@ -21,6 +21,7 @@ import type { PassPorts } from "./pass-options.ts";
 import { encodeResult, type ResultJson, unusableResult } from "./result-json.ts";
 import type { AfterFailure, RetryRules } from "./retry-rules.ts";
 import { RunningBody, type RunningBodyDeps } from "./running-body.ts";
+import type { RunningStepEntry } from "./running-steps.ts";
 import { isEndHeard, isStartHeard, publishEnd, startPublished } from "./step-messages.ts";
 import type { StepRecord } from "./step-record.ts";
 import { readThrown, type Thrown } from "./thrown.ts";
@@ -35,7 +36,8 @@ export interface BodyContext {
   /** The gateway knows our extensions. */
   readonly isExtended: boolean;
   readonly rules: RetryRules;
-  readonly onFailed: (thrown: Thrown, after: AfterFailure) => void;
+  readonly onFailed: (record: StepRecord, thrown: Thrown, after: AfterFailure) => void;
+  readonly onEnd: (record: StepRecord, end: BodyEnd) => void;
 }
 
 export type BodyEnd =
@@ -67,84 +69,143 @@ export function startInTurn(
   return run;
 }
 
+/** Runs a step's body, keeps its outcome in the record and reports it as an op, exactly once. */
+export function runBody(record: StepRecord, context: BodyContext): void {
+  new Attempt(record, context).run();
+}
+
 /**
- * Runs a step's body, keeps its outcome in the record and reports it as an op, exactly once. A synchronous result is
- * reported at once, which saves a promise for each step that only computes.
+ * One attempt of a body. An object, not a closure for each thing that may become of it: there is nothing that an app
+ * makes more of.
  */
-export function runBody(record: StepRecord, context: BodyContext, onEnd: (end: BodyEnd) => void): void {
-  const { identity, call, attempt, args = [] } = record;
-  const { timers, isExtended, runSignal } = context;
-  const { clock, isolation, runningSteps } = context.ports;
-  const { fullId, hash } = identity;
-  const step: CurrentStep = { id: fullId, hash, attempt, active: true };
-  const startedMs = clock.nowMs();
-  const from = clock.monotonicMs();
-  const entry = { requestId: context.execution.requestId, stepId: fullId, fromMs: from };
-  const extras = (durationMs: number, timed?: BodyTiming | null): OpExtras => {
-    const timing = timed ?? { startedMs, durationMs };
-    return isExtended ? { timing, attempt } : { timing };
-  };
-  const failed = (raw: unknown): void => {
-    runningSteps?.remove(entry);
-    const isolated = IsolatedFailure.is(raw) ? raw : undefined;
-    const thrown = isolated?.thrown ?? readThrown(raw);
-    const { error } = thrown;
-    const failure = isolated ? { thrown } : { thrown, raw };
-    const after = context.rules.ofStep(record, failure);
-    const { final, ...retryAfter } = after;
-    record.outcome = { type: "error", error };
-    context.onFailed(thrown, after);
-    const durationMs = clock.monotonicMs() - from;
-    if (isEndHeard()) publishEnd(record, context.execution, startedMs, durationMs, { error, willRetry: !final });
-    const op = record.ops.failed(error, final, { ...extras(durationMs, isolated?.timing), ...retryAfter });
-    onEnd({ type: "failed", op, final, ...retryAfter, durationMs });
-  };
-  const subject = { ...context.execution, step: { id: fullId, hash, attempt } };
-  const isolate = isolation && isolateIn(isolation, subject, context.port);
-  const running = new RunningBody({
-    fullId,
-    timeoutMs: call.timeoutMs,
-    timers,
-    runSignal,
-    onTimeout: failed,
-    ...(isolate ? { isolate } : {}),
-  });
-  const onError = (raw: unknown): void => {
-    step.active = false;
-    if (running.end()) failed(raw);
-  };
-  const onValue = (value: unknown): void => {
-    const forgotten = step.nested?.find(({ promise }) => !promise.isAwaited);
-    if (forgotten) return onError(forgotten.error);
-    step.active = false;
-    runningSteps?.remove(entry);
-    if (!running.end()) return;
+class Attempt {
+  readonly #record: StepRecord;
+  readonly #context: BodyContext;
+  readonly #step: CurrentStep;
+  readonly #startedMs: number;
+  readonly #fromMs: number;
+  readonly #running: RunningBody;
+  /** Of a body that goes on. */
+  #entry: RunningStepEntry | undefined;
+
+  constructor(record: StepRecord, context: BodyContext) {
+    const { identity, call, attempt } = record;
+    const { ports, timers, runSignal, execution } = context;
+    const { fullId, hash } = identity;
+    this.#record = record;
+    this.#context = context;
+    this.#step = { id: fullId, hash, attempt, active: true };
+    this.#startedMs = ports.clock.nowMs();
+    this.#fromMs = ports.clock.monotonicMs();
+    const subject = ports.isolation && { ...execution, step: { id: fullId, hash, attempt } };
+    this.#running = new RunningBody({
+      fullId,
+      timeoutMs: call.timeoutMs,
+      timers,
+      runSignal,
+      onTimeout: (error) => this.#failed(error),
+      isolate: ports.isolation && subject && isolateIn(ports.isolation, subject, context.port),
+    });
+  }
+
+  /** A synchronous result is reported at once, which saves a promise for each step that only computes. */
+  run(): void {
+    const { fullId } = this.#record.identity;
+    let value: unknown;
+    try {
+      value = this.#call();
+    } catch (thrown) {
+      return this.#onError(thrown);
+    }
+    let isLater: boolean;
+    try {
+      isLater = isThenable(value);
+    } catch (cause) {
+      return this.#onError(unusableResult(`step "${fullId}"`, messageOf(cause), cause));
+    }
+    if (!isLater) return this.#onValue(value);
+    const { execution, ports } = this.#context;
+    this.#entry = { requestId: execution.requestId, stepId: fullId, fromMs: this.#fromMs };
+    ports.runningSteps?.add(this.#entry);
+    void this.#follow(value);
+  }
+
+  #call(): unknown {
+    const { execution } = this.#context;
+    const record = this.#record;
+    const running = this.#running;
+    const body = (): unknown => record.call.body?.(record.identity.hash, record.args ?? [], running);
+    const code = isStartHeard() ? () => startPublished(record, execution, this.#startedMs, body) : body;
+    return runAs(execution, () => running.signal, code, this.#step);
+  }
+
+  /** Ends once, whatever the thenable does: `await` looks at it where nothing that it throws gets out. */
+  async #follow(value: unknown): Promise<void> {
+    let settled: unknown;
+    try {
+      settled = await value;
+    } catch (thrown) {
+      return this.#onError(thrown);
+    }
+    this.#onValue(settled);
+  }
+
+  #onValue(value: unknown): void {
+    const record = this.#record;
+    const { execution, onEnd } = this.#context;
+    const forgotten = this.#step.nested?.find(({ promise }) => !promise.isAwaited);
+    if (forgotten) return this.#onError(forgotten.error);
+    this.#step.active = false;
+    this.#noteEnd();
+    if (!this.#running.end()) return;
     const isolated = IsolatedValue.is(value) ? value : undefined;
     let json: ResultJson;
     try {
-      json = isolated?.json ?? encodeResult(value, `step "${fullId}"`);
+      json = isolated?.json ?? encodeResult(value, `step "${record.identity.fullId}"`);
     } catch (unusable) {
-      return failed(unusable);
+      return this.#failed(unusable);
     }
     record.outcome = { type: "fresh", json };
-    const durationMs = clock.monotonicMs() - from;
-    if (isEndHeard()) publishEnd(record, context.execution, startedMs, durationMs, null);
-    onEnd({
-      type: "finished",
-      op: record.ops.finished(json, extras(durationMs, isolated?.timing)),
-      final: false,
-      durationMs,
-    });
-  };
-  const body = (): unknown => call.body?.(hash, args, running);
-  const start = isStartHeard() ? () => startPublished(record, context.execution, startedMs, body) : body;
-  settle(
-    fullId,
-    () => runAs({ ...context.execution, step }, () => running.signal, start),
-    onValue,
-    onError,
-    () => runningSteps?.add(entry),
-  );
+    const durationMs = this.#durationMs();
+    if (isEndHeard()) publishEnd(record, execution, this.#startedMs, durationMs, null);
+    const op = record.ops.finished(json, this.#extras(durationMs, isolated?.timing));
+    onEnd(record, { type: "finished", op, final: false, durationMs });
+  }
+
+  #onError(raw: unknown): void {
+    this.#step.active = false;
+    if (this.#running.end()) this.#failed(raw);
+  }
+
+  #failed(raw: unknown): void {
+    const record = this.#record;
+    const { execution, rules, onFailed, onEnd } = this.#context;
+    this.#noteEnd();
+    const isolated = IsolatedFailure.is(raw) ? raw : undefined;
+    const thrown = isolated?.thrown ?? readThrown(raw);
+    const { error } = thrown;
+    const after = rules.ofStep(record, isolated ? { thrown } : { thrown, raw });
+    const { final, ...retryAfter } = after;
+    record.outcome = { type: "error", error };
+    onFailed(record, thrown, after);
+    const durationMs = this.#durationMs();
+    if (isEndHeard()) publishEnd(record, execution, this.#startedMs, durationMs, { error, willRetry: !final });
+    const op = record.ops.failed(error, final, { ...this.#extras(durationMs, isolated?.timing), ...retryAfter });
+    onEnd(record, { type: "failed", op, final, ...retryAfter, durationMs });
+  }
+
+  #noteEnd(): void {
+    if (this.#entry !== undefined) this.#context.ports.runningSteps?.remove(this.#entry);
+  }
+
+  #durationMs(): number {
+    return this.#context.ports.clock.monotonicMs() - this.#fromMs;
+  }
+
+  #extras(durationMs: number, timed?: BodyTiming | null): OpExtras {
+    const timing = timed ?? { startedMs: this.#startedMs, durationMs };
+    return this.#context.isExtended ? { timing, attempt: this.#record.attempt } : { timing };
+  }
 }
 
 /** How the body of this step runs in another thread. Its time counts from when its code begins there. */
@@ -160,48 +221,8 @@ function isolateIn(
   };
 }
 
-/** Calls one of the two, once: at once when the body ends at once; else it says first that the body goes on. */
-function settle(
-  fullId: string,
-  body: () => unknown,
-  onValue: (value: unknown) => void,
-  onError: (thrown: unknown) => void,
-  onLater: () => void,
-): void {
-  let value: unknown;
-  try {
-    value = body();
-  } catch (thrown) {
-    return onError(thrown);
-  }
-  let isLater: boolean;
-  try {
-    isLater = isThenable(value);
-  } catch (cause) {
-    return onError(unusableResult(`step "${fullId}"`, messageOf(cause), cause));
-  }
-  if (!isLater) return onValue(value);
-  onLater();
-  void follow(value, onValue, onError);
-}
-
 function isThenable(value: unknown): boolean {
   const kind = typeof value;
   if ((kind !== "object" && kind !== "function") || value === null) return false;
   return typeof (value as { then?: unknown }).then === "function";
-}
-
-/** Calls one of the two, once, whatever the thenable does: `await` looks at it where nothing that it throws gets out. */
-async function follow(
-  value: unknown,
-  onValue: (value: unknown) => void,
-  onError: (thrown: unknown) => void,
-): Promise<void> {
-  let settled: unknown;
-  try {
-    settled = await value;
-  } catch (thrown) {
-    return onError(thrown);
-  }
-  onValue(settled);
 }

@@ -34,7 +34,7 @@ export interface RunningBodyDeps {
   readonly runSignal: () => AbortSignal;
   readonly onTimeout: (error: StepTimeoutError) => void;
   /** Absent: bodies run in this thread. */
-  readonly isolate?: (running: RunningBody) => NonNullable<RunningStep["isolate"]>;
+  readonly isolate?: ((running: RunningBody) => NonNullable<RunningStep["isolate"]>) | undefined;
 }
 
 export class RunningBody implements RunningStep {

@@ -10,19 +10,15 @@ import type { StepRecord } from "./step-record.ts";
 
 export { type BodyContext, type BodyEnd, startInTurn };
 
-export function runWatched(
-  record: StepRecord,
-  options: PassOptions,
-  context: BodyContext,
-  onEnd: (end: BodyEnd) => void,
-): void {
+export function runWatched(record: StepRecord, options: PassOptions, context: BodyContext): void {
   const { watch } = options;
-  if (watch === undefined) return runBody(record, context, onEnd);
+  if (watch === undefined) return runBody(record, context);
   watch.onBegun(record.identity.hash, lostOp(record, options, context));
-  runBody(record, context, (end) => {
+  const onEnd: BodyContext["onEnd"] = (ended, end) => {
     watch.onEnded(end.op);
-    onEnd(end);
-  });
+    context.onEnd(ended, end);
+  };
+  runBody(record, { ...context, onEnd });
 }
 
 /** The op of a failed attempt, without the error. It repeats no arguments: they are on record, or come again. */
