@@ -82,10 +82,10 @@ export function createMainThreadStrategy(registry: Registry, deps: MainThreadDep
       const input = read instanceof Promise ? await read : read;
       requestVersion = input.requestVersion;
       const mode = modeOf(request, input);
-      const begin = async (): Promise<ExecutionResult> => {
+      const begin = (): ExecutionResult | Promise<ExecutionResult> => {
         const wait = port.whenConfirmed?.();
         // Others may have waited for the same.
-        if (wait) return wait.then(() => inTurn(turns, begin));
+        if (wait) return wait.then(() => inTurn(turns, async () => begin()));
         if (mode.type === "targeted" && isFinished(input, mode.hash)) return nothingNew(requestVersion);
         if (signal.aborted) return { ...nothingNew(requestVersion), stale: true };
         const optional: Pick<PassOptions, "intercept" | "watch"> = {
@@ -95,7 +95,7 @@ export function createMainThreadStrategy(registry: Registry, deps: MainThreadDep
         const options = { request, input, fn, mode, port, signal, ports, log: failureLog, ...optional };
         return new Pass(options).run(handlerOf(fn, input, request, ports.clock.nowMs()));
       };
-      return await (read instanceof Promise ? inTurn(turns, begin) : begin());
+      return await (read instanceof Promise ? inTurn(turns, async () => begin()) : begin());
     } catch (thrown) {
       if (signal.aborted) return { ...nothingNew(requestVersion), stale: true };
       logRefusal(log, request, thrown);

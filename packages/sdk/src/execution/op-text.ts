@@ -2,7 +2,7 @@
 import type { PlainError } from "@holdfast/core";
 import type { OpText } from "../steps/pass-types.ts";
 import type { StepCall } from "../steps/step-call.ts";
-import { quotedStepId, type StepIdentity } from "../steps/step-id.ts";
+import type { StepIdentity } from "../steps/step-id.ts";
 import { STEP_KINDS } from "../steps/step-kinds.ts";
 import type { ResultJson } from "./result-json.ts";
 
@@ -63,19 +63,46 @@ export class OpWriter {
   }
 
   #text(op: string, rest: string, more?: object): OpText {
-    const { identity, call, args, ordinal } = this.#subject;
+    const { identity, ordinal } = this.#subject;
+    const { hash, fullId } = identity;
+    const head = this.#isPlain(op)
+      ? (plainHeads.get(fullId) ?? keepHead(fullId, this.#head(op, more)))
+      : this.#head(op, more);
+    const text = `${head}${ordinal === undefined ? "" : `,"ordinal":${ordinal}`},${rest}}`;
+    return { hash, text, bytes: Buffer.byteLength(text) };
+  }
+
+  #isPlain(op: string): boolean {
+    const { identity, call, args } = this.#subject;
+    const isNamed = call.opName !== undefined || call.displayName !== undefined;
+    const hasOpts = call.opts !== undefined || args !== undefined;
+    return op === "StepRun" && call.kind === "run" && identity.index === 0 && !isNamed && !hasOpts;
+  }
+
+  /** All up to what this attempt alone has. */
+  #head(op: string, more?: object): string {
+    const { identity, call, args } = this.#subject;
     const { hash, id, index, fullId } = identity;
     const { kind, opName, displayName = fullId, opts } = call;
-    const quoted = quotedStepId(fullId);
+    const quoted = JSON.stringify(fullId);
     const name = opName === undefined ? quoted : JSON.stringify(opName);
     const label = displayName === fullId ? quoted : JSON.stringify(displayName);
     const userland = index === 0 ? `{"id":${quoted}}` : `{"id":${JSON.stringify(id)},"index":${index}}`;
-    const text =
+    return (
       `{"id":${JSON.stringify(hash)},"op":"${op}",${kind === "invoke" ? "" : `"name":${name},`}"displayName":${label},` +
-      `"opts":${optsText(opts, args, more)},"userland":${userland}` +
-      `${ordinal === undefined ? "" : `,"ordinal":${ordinal}`},${rest}}`;
-    return { hash, text, bytes: Buffer.byteLength(text) };
+      `"opts":${optsText(opts, args, more)},"userland":${userland}`
+    );
   }
+}
+
+/** How ops of results begin where all of that follows from the step's id: ids repeat from run to run. */
+const plainHeads = new Map<string, string>();
+const MAX_HEADS = 5_000;
+
+function keepHead(fullId: string, head: string): string {
+  if (plainHeads.size >= MAX_HEADS) plainHeads.clear();
+  plainHeads.set(fullId, head);
+  return head;
 }
 
 function optsText(opts: StepCall["opts"], args: readonly unknown[] | undefined, more: object | undefined): string {

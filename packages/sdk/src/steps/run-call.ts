@@ -34,14 +34,17 @@ export function runCall(id: StepId, body: unknown, rest: readonly unknown[]): St
   const kept = args.length === 0 ? args : jsonCopy(args);
   if (kept === undefined) throw invalidStep(id, "its arguments cannot be serialised as JSON");
   const mark = isolationMarkOf(body);
+  // The first time the body gets what the author gave.
+  const run: StepCall["body"] = (_hash, given, running) => {
+    const actual = given === kept ? args : given;
+    return mark && running.isolate ? running.isolate(mark, actual) : body(...actual);
+  };
+  // Nearly all calls are of this kind, and objects that are spread are slow to make.
+  if (typeof id === "string" && kept.length === 0 && options === undefined) return { id, kind: "run", body: run };
   return {
     ...named(id),
     kind: "run",
-    // The first time the body gets what the author gave.
-    body: (_hash, given, running) => {
-      const actual = given === kept ? args : given;
-      return mark && running.isolate ? running.isolate(mark, actual) : body(...actual);
-    },
+    body: run,
     ...(kept.length > 0 ? { args: kept } : {}),
     ...(options === undefined ? {} : runOptions(id, options)),
   };

@@ -19,31 +19,16 @@ export const MAX_STEP_ID_LENGTH = 256;
 export const RESERVED_PREFIX = "holdfast/";
 const CACHE_SIZE = 5_000;
 
-/** What follows from an id alone. */
-interface IdTexts {
-  readonly hash: string;
-  readonly json: string;
-}
+const cache = new Map<string, string>();
 
-const cache = new Map<string, IdTexts>();
-
-/** Ids repeat from run to run, so those of the last few thousand are kept. */
-function textsOf(fullId: string): IdTexts {
+/** Ids repeat from run to run, so the last few thousand hashes are kept. */
+export function hashStepId(fullId: string): string {
   const known = cache.get(fullId);
   if (known !== undefined) return known;
-  const made = { hash: nodeModule("node:crypto").hash("sha1", fullId, "hex"), json: JSON.stringify(fullId) };
+  const made = nodeModule("node:crypto").hash("sha1", fullId, "hex");
   if (cache.size >= CACHE_SIZE) cache.clear();
   cache.set(fullId, made);
   return made;
-}
-
-export function hashStepId(fullId: string): string {
-  return textsOf(fullId).hash;
-}
-
-/** The id as JSON. */
-export function quotedStepId(fullId: string): string {
-  return textsOf(fullId).json;
 }
 
 /** Gives out the identities of one pass: repeats of an id are numbered in the order of the calls. */

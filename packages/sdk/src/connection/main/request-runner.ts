@@ -101,12 +101,17 @@ export function createRequestRunner(deps: RequestRunnerDeps): RequestRunner {
     const signal = ledger.open(identityOf(request), request.appName, request.leaseId, doubtNumber, asOf);
     if (signal === undefined) return;
     running += 1;
-    run(request, extensions, signal)
-      .catch((error: unknown) => fail(requestId, error))
-      .finally(() => {
-        running -= 1;
-        deps.onIdle();
-      });
+    const onEnded = (): void => {
+      running -= 1;
+      deps.onIdle();
+    };
+    run(request, extensions, signal).then(onEnded, (error: unknown) => {
+      try {
+        fail(requestId, error);
+      } finally {
+        onEnded();
+      }
+    });
   };
 
   return {
