@@ -3,7 +3,7 @@
  * results of steps whose write could not be sent again as it was (docs/decisions/0103).
  */
 import { messageOf } from "@holdfast/core";
-import { isEnded, jobKey, type RunState, STEP_JOBS } from "@holdfast/engine";
+import { isEnded, type RunState, stepJobKeys } from "@holdfast/engine";
 import { type HistoryLoss, type LogRow, levelFor } from "@holdfast/store";
 import type { DispatcherOptions } from "./ports.ts";
 import type { Functions } from "./registry/functions.ts";
@@ -60,5 +60,5 @@ export class LostCommits {
 function isWanted(state: RunState, { kind, key }: LogRow): boolean {
   if (kind !== "STEP_COMPLETED" || isEnded(state.status) || state.memo.has(key) || !state.jobs.has("pass"))
     return false;
-  return !state.waits.includes(key) && STEP_JOBS.every((job) => !state.jobs.has(jobKey(job, key)));
+  return !state.waits.includes(key) && !stepJobKeys(state.jobs, key).some((name) => state.jobs.has(name));
 }

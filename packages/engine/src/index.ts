@@ -49,7 +49,7 @@ export { CHARS_A_TURN, readJson, readLargeJson, SMALL_BYTES } from "./json/read-
 export { seenEvent, seenText, seenTextInTurns } from "./json/seen-json.ts";
 export { parseRetryAfterMs } from "./parse-due.ts";
 export { consumedEvents } from "./run/consumed-events.ts";
-export { applyRow, foldRun, STEP_JOBS } from "./run/fold.ts";
+export { applyRow, foldRun, stepJobKeys } from "./run/fold.ts";
 export { type Fork, forkOf, type ResumePlan, resumePlan, stepKeyIn, stepNamesIn } from "./run/forked-log.ts";
 export {
   continuedAs,

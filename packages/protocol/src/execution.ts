@@ -152,46 +152,50 @@ export function encodeJsonBytes(value: unknown): Uint8Array {
 /** Reads the ops of a reply, a checkpoint frame or a checkpoint call; junk keys are left behind. */
 export function parseOps(value: unknown, what: string): Op[] {
   if (!Array.isArray(value)) throw new HoldfastError("FRAME_INVALID", `${what} is not an array of ops.`);
-  return value.map((entry, index) => parseOp(entry, `${what}[${index}]`));
+  return value.map((entry, index) => parseOp(entry, () => `${what}[${index}]`));
 }
 
 const KNOWN_OPS: ReadonlySet<string> = new Set(OP_NAMES);
 
-function parseOp(value: unknown, what: string): Op {
-  if (!isRecord(value)) throw new HoldfastError("FRAME_INVALID", `${what} is not an object.`);
-  const { id, op } = value;
+/** An op that only its reader knows so far. Fields are set one by one: objects spread into it cost as much as the rest. */
+type ReadOp = { -readonly [Name in keyof Op]: Op[Name] };
+
+function parseOp(value: unknown, what: () => string): Op {
+  if (!isRecord(value)) throw new HoldfastError("FRAME_INVALID", `${what()} is not an object.`);
+  const { id, op, name, displayName, opts, error, attempt, retryAfter, ordinal } = value;
   if (typeof op !== "string" || !KNOWN_OPS.has(op)) {
-    throw new HoldfastError("FRAME_INVALID", `${what}.op is not a known op: ${JSON.stringify(op)}.`);
+    throw new HoldfastError("FRAME_INVALID", `${what()}.op is not a known op: ${JSON.stringify(op)}.`);
   }
   if (op !== "None" && (typeof id !== "string" || id.length === 0 || id.length > 256 || id.includes("\0"))) {
-    throw new HoldfastError("FRAME_INVALID", `${what}.id is not a step id.`);
+    throw new HoldfastError("FRAME_INVALID", `${what()}.id is not a step id.`);
   }
-  return {
-    id: typeof id === "string" ? id : "",
-    op: op as OpName,
-    ...(typeof value.name === "string" ? { name: value.name } : {}),
-    ...(typeof value.displayName === "string" ? { displayName: value.displayName } : {}),
-    ...(isRecord(value.opts) ? { opts: value.opts } : {}),
-    ...parseUserland(value.userland),
-    ...("data" in value ? { data: value.data } : {}),
-    ...(isRecord(value.error) ? { error: normalizeError(value.error) } : {}),
-    ...parseTiming(value.timing),
-    ...(Number.isInteger(value.attempt) ? { attempt: value.attempt as number } : {}),
-    ...(typeof value.retryAfter === "string" ? { retryAfter: value.retryAfter } : {}),
-    ...(value.undefinedResult === true ? { undefinedResult: true } : {}),
-    ...(value.seen === true ? { seen: true } : {}),
-    ...(Number.isSafeInteger(value.ordinal) ? { ordinal: value.ordinal as number } : {}),
-  };
+  const read: ReadOp = { id: typeof id === "string" ? id : "", op: op as OpName };
+  if (typeof name === "string") read.name = name;
+  if (typeof displayName === "string") read.displayName = displayName;
+  if (isRecord(opts)) read.opts = opts;
+  const userland = parseUserland(value.userland);
+  if (userland !== undefined) read.userland = userland;
+  if ("data" in value) read.data = value.data;
+  if (isRecord(error)) read.error = normalizeError(error);
+  const timing = parseTiming(value.timing);
+  if (timing !== undefined) read.timing = timing;
+  if (Number.isInteger(attempt)) read.attempt = attempt as number;
+  if (typeof retryAfter === "string") read.retryAfter = retryAfter;
+  if (value.undefinedResult === true) read.undefinedResult = true;
+  if (value.seen === true) read.seen = true;
+  if (Number.isSafeInteger(ordinal)) read.ordinal = ordinal as number;
+  return read;
 }
 
-function parseUserland(value: unknown): Pick<Op, "userland"> {
-  if (!isRecord(value) || typeof value.id !== "string") return {};
-  return { userland: { id: value.id, ...(typeof value.index === "number" ? { index: value.index } : {}) } };
+function parseUserland(value: unknown): Op["userland"] {
+  if (!isRecord(value) || typeof value.id !== "string") return undefined;
+  const { id, index } = value;
+  return typeof index === "number" ? { id, index } : { id };
 }
 
-function parseTiming(value: unknown): Pick<Op, "timing"> {
-  if (!isRecord(value) || typeof value.a !== "number" || typeof value.b !== "number") return {};
-  return { timing: { a: value.a, b: value.b } };
+function parseTiming(value: unknown): Op["timing"] {
+  if (!isRecord(value) || typeof value.a !== "number" || typeof value.b !== "number") return undefined;
+  return { a: value.a, b: value.b };
 }
 
 /** Gives an error object from a peer a name and a message, whatever it holds. */

@@ -3,15 +3,16 @@
 const NEEDS_ESCAPE = /["\\]/;
 
 export function textArray(values: readonly (string | null)[]): string {
-  let text = "{";
-  let parted = false;
-  for (const value of values) {
-    if (parted) text += ",";
-    parted = true;
-    if (value === null) text += "NULL";
-    else text += `"${NEEDS_ESCAPE.test(value) ? value.replace(/["\\]/g, "\\$&") : value}"`;
-  }
-  return `${text}}`;
+  if (values.length === 0) return "{}";
+  if (values.every(isPlain)) return `{"${values.join('","')}"}`;
+  return `{${values.map(element).join(",")}}`;
+}
+
+/** It stands in quotes as it is. */
+const isPlain = (value: string | null): boolean => value !== null && !NEEDS_ESCAPE.test(value);
+
+function element(value: string | null): string {
+  return value === null ? "NULL" : `"${value.replace(/["\\]/g, "\\$&")}"`;
 }
 
 export function numberArray(values: readonly (number | null)[]): string {

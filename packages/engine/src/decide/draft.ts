@@ -5,7 +5,7 @@
 import { backoffDelayMs } from "@holdfast/core";
 import type { HeadPatch, LogRow, NewJob, NewWait } from "@holdfast/store";
 
-import { openStepOf, STEP_JOBS } from "../run/fold.ts";
+import { openStepOf, stepJobKeys } from "../run/fold.ts";
 import { type DispatchedMeta, jsonRow, type OpenMeta, type StepPlan } from "../run/log-rows.ts";
 import { isRunTimer, type JobState, jobKey, liveStatus, type OpenStep, type RunState } from "../run/run-state.ts";
 import { FAILURE_KEY } from "../run/saga.ts";
@@ -106,7 +106,7 @@ export function settle(draft: Draft, stepId: string, row: LogRow): boolean {
   draft.settled.add(stepId);
   draft.opened.delete(stepId);
   draft.pending.delete(stepId);
-  for (const kind of STEP_JOBS) dropJob(draft, jobKey(kind, stepId));
+  for (const name of stepJobKeys(draft.jobs, stepId)) dropJob(draft, name);
   dropWait(draft, stepId);
   return race || draft.pending.size === 0;
 }

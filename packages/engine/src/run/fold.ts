@@ -32,7 +32,14 @@ import {
 } from "./run-state.ts";
 
 /** Jobs that end with their step. */
-export const STEP_JOBS = ["step", "timer", "fetch"] as const;
+const STEP_JOBS = ["step", "timer", "fetch"] as const;
+const NO_KEYS: readonly string[] = [];
+
+/** Under which a step's jobs are among these, if they are there. A run whose only job is its pass has none of them. */
+export function stepJobKeys(jobs: ReadonlyMap<string, unknown>, stepId: string): readonly string[] {
+  const hasOthers = jobs.size > 1 || (jobs.size === 1 && !jobs.has("pass"));
+  return hasOthers ? STEP_JOBS.map((kind) => jobKey(kind, stepId)) : NO_KEYS;
+}
 
 /** The state of a run as the store has it. */
 export function foldRun(stored: StoredRun): RunState {
@@ -241,7 +248,7 @@ function applySettled(state: RunState, kind: "STEP_COMPLETED" | "STEP_FAILED", r
   state.attempts.delete(key);
   state.pending.delete(key);
   if (state.waits.length > 0) state.waits = state.waits.filter((one) => one !== key);
-  for (const kind of STEP_JOBS) state.jobs.delete(jobKey(kind, key));
+  for (const name of stepJobKeys(state.jobs, key)) state.jobs.delete(name);
   state.passAttempt = 0;
   state.losses.clear();
 }

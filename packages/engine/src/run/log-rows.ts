@@ -208,18 +208,21 @@ function row(kind: LogKind, key: string, attempt: number, iteration: number, dat
   return { kind, key, attempt, iteration, dataJson };
 }
 
-/** What of an op is kept with its result. */
+/** What of an op is kept with its result. Set field by field: each step has one. */
 export function stepMeta(op: Op, attempt: number): StepMeta {
   const name = op.displayName ?? op.userland?.id ?? op.name;
-  return {
-    op: op.op,
-    ...(name !== undefined ? { name } : {}),
-    ...(attempt > 0 ? { attempt } : {}),
-    ...(op.timing ? { startedMs: Math.round(op.timing.a / 1e6), durationMs: Math.round(op.timing.b / 1e3) / 1e3 } : {}),
-    ...(op.undefinedResult ? { undefined: true as const } : {}),
-    ...(op.ordinal === undefined ? {} : { ordinal: op.ordinal }),
-    ...(op.opts?.compensate === true ? { undo: fullIdOf(op) } : {}),
-  };
+  const { timing, ordinal } = op;
+  const meta: { -readonly [Name in keyof StepMeta]: StepMeta[Name] } = { op: op.op };
+  if (name !== undefined) meta.name = name;
+  if (attempt > 0) meta.attempt = attempt;
+  if (timing) {
+    meta.startedMs = Math.round(timing.a / 1e6);
+    meta.durationMs = Math.round(timing.b / 1e3) / 1e3;
+  }
+  if (op.undefinedResult) meta.undefined = true;
+  if (ordinal !== undefined) meta.ordinal = ordinal;
+  if (op.opts?.compensate === true) meta.undo = fullIdOf(op);
+  return meta;
 }
 
 /** The author's id, with the number that distinguishes repeats in one run. */
