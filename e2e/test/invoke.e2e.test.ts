@@ -126,6 +126,8 @@ test("a run that is started by name gives its result, typed by the function", as
     limit: 1,
   });
   expect(runs.map(({ id }) => id)).toEqual([named.id]);
+  const ofKey = await client.runs.list({ key: "order-1" });
+  expect(ofKey.runs.map(({ id }) => id)).toEqual([run.id]);
   const kinds: string[] = [];
   for await (const { kind } of run.follow({ from: "start" })) kinds.push(kind);
   expect(kinds).toContain("RUN_COMPLETED");
@@ -139,6 +141,9 @@ test("a run that fails rejects with the error that its function has thrown", asy
   expect(error).toMatchObject({ name: "OutOfStock", message: "no cup left", item: "cup", runId: run.id });
   expect(error.stack).toContain("invoke.e2e.test");
   expect(NonRetriableError.is(error.cause)).toBe(true);
+  const idsWith = async (text: string): Promise<string[]> =>
+    (await app.runs.list({ error: text })).runs.map(({ id }) => id);
+  expect([await idsWith("NO CUP"), await idsWith("no plate")]).toEqual([[run.id], []]);
 });
 
 test("a run that is cancelled, too late, or not over in time says which", async () => {

@@ -96,6 +96,16 @@ export interface RunFilter {
    */
   readonly eventName?: string;
   /**
+   * Of an event or an invocation with this id, as its sender gave it, as long as the id counts.
+   * @example key: "order-4711"
+   */
+  readonly key?: string;
+  /**
+   * Failed and cancelled ones with this text somewhere in the error, in letters of any size.
+   * @example error: "card declined"
+   */
+  readonly error?: string;
+  /**
    * Created at this time or later: ISO 8601, or milliseconds since 1970.
    * @example after: "2027-01-31T00:00:00Z"
    */
