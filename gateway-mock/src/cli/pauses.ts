@@ -41,7 +41,10 @@ export async function resume(context: CommandContext): Promise<ExitCode> {
   const { json, appVersion } = options;
   const version = appVersion === undefined ? {} : { appVersion };
   const filter = filterOf(context, options);
-  if (filter) return runBulk(context, options, { action: "resume", filter, ...version });
+  if (filter) {
+    const taken = options.again ? { ...filter, again: true } : filter;
+    return runBulk(context, options, { action: "resume", filter: taken, ...version });
+  }
   const { output, args } = context;
   const client = clientOf(context);
   const results: Resumed[] = [];

@@ -28,12 +28,13 @@ export const DELETE_OPTIONS = {
   ...CLIENT_OPTIONS,
 } as const;
 const appVersion = onlyRuns("app-version", "<version>", "newest (default), same, or a version of the app");
-export const RESUME_OPTIONS = { appVersion, ...FILTER_OPTIONS, ...CLIENT_OPTIONS } as const;
+const again = isSet("again", "with a filter: also runs that were run again already");
+export const RESUME_OPTIONS = { appVersion, again, ...FILTER_OPTIONS, ...CLIENT_OPTIONS } as const;
 export const RERUN_OPTIONS = {
   from: onlyRuns("from", "<step>", "keep what had ended before this step, and go on from there"),
   result: onlyRuns("result", "<json>", "what that step gives, instead of doing it again; @file reads a file, - stdin"),
   appVersion,
-  again: isSet("again", "with a filter: also runs that were run again already"),
+  again,
   ...FILTER_OPTIONS,
   ...CLIENT_OPTIONS,
 } as const;

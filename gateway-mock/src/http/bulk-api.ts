@@ -154,11 +154,15 @@ async function readFilter(
   };
 }
 
+/** Actions that do again what a run has done: a run that was run again already is mostly not meant. */
+const REPEATS: readonly BulkAction[] = ["rerun", "resume"];
+
 /** Whether runs are taken that were run again already: what else is done to runs, is done to these, too. */
 function takesAgain(action: BulkAction, given: unknown): boolean {
   const again = isRecord(given) ? given.again : undefined;
-  if (again === undefined) return action !== "rerun";
-  if (action !== "rerun") throw invalid("`filter.again` is for `rerun`: also runs that were run again already.");
+  const repeats = REPEATS.includes(action);
+  if (again === undefined) return !repeats;
+  if (!repeats) throw invalid("`filter.again` is for `rerun` and `resume`: also runs that were run again already.");
   if (typeof again !== "boolean") throw invalid("`filter.again` must be true or false.");
   return again;
 }

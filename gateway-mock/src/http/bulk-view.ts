@@ -19,7 +19,9 @@ export const BulkFilterSchema = Type.Object({
   after: Type.Optional(Instant),
   before: Type.Optional(Instant),
   again: Type.Optional(
-    Type.Boolean({ description: "Of `rerun`: also runs of which a rerun or a fork is there already. Default: false." }),
+    Type.Boolean({
+      description: "Of `rerun` and `resume`: also runs of which a rerun or a fork is there already. Default: false.",
+    }),
   ),
   all: Type.Optional(Type.Literal(true, { description: "In place of all others: every run of the environment." })),
 });

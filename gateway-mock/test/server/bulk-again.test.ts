@@ -56,8 +56,22 @@ test("runs that were run again already are left out of a rerun, and counted, unl
   for (const body of [
     { action: "rerun", filter: { again: true } },
     { action: "rerun", filter: { all: true, again: "yes" } },
-    { action: "resume", filter: { all: true, again: true } },
+    { action: "delete", filter: { all: true, again: true } },
   ]) {
     expect(await post(gateway, body)).toMatchObject({ code: "BODY_INVALID" });
   }
+});
+
+test("runs that were run again already are not resumed either, unless they are asked for", async () => {
+  const gateway = await bench.gateway();
+  const [first = "", second = ""] = await failedRuns(gateway, 2);
+  await post(gateway, {}, `/v1/runs/${first}/rerun`);
+  const resume = { action: "resume", filter: { functionId: "shop-order" } };
+  expect(await post(gateway, { ...resume, dryRun: true })).toMatchObject({ count: 1, leftOut: 1, runIds: [second] });
+  expect(await over(gateway, (await post(gateway, resume)).id)).toMatchObject({ status: "DONE", done: 1 });
+  expect(await ended(gateway, second)).toMatchObject({ status: "COMPLETED" });
+  expect(await call(gateway, `/v1/runs/${first}`)).toMatchObject({ status: "FAILED" });
+  const both = { ...resume, filter: { ...resume.filter, again: true } };
+  expect(await over(gateway, (await post(gateway, both)).id)).toMatchObject({ status: "DONE", done: 1 });
+  expect(await ended(gateway, first)).toMatchObject({ status: "COMPLETED" });
 });

@@ -41,7 +41,7 @@ export interface BulkFilter {
    */
   readonly error?: string;
   /**
-   * Of `rerun`: also runs of which a rerun or a fork is there already. Default: they are left out.
+   * Of `rerun` and `resume`: also runs of which a rerun or a fork is there already. Default: they are left out.
    * @example again: true
    */
   readonly again?: boolean;
@@ -88,7 +88,7 @@ export interface BulkPreview {
   readonly isMore: boolean;
   /** The newest of them. */
   readonly runIds: readonly string[];
-  /** Of `rerun`: how many fit as well, and are left out, since they were run again already. */
+  /** Of `rerun` and `resume`: how many fit as well, and are left out, since they were run again already. */
   readonly leftOut: number;
 }
 
