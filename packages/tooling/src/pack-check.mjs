@@ -117,6 +117,7 @@ for (const entry of ${list}) {
   });
   await reportRun("every entry loads from CommonJS", process.execPath, ["cjs.cjs"], { cwd: folder });
   await checkClientSize(folder);
+  checkCharacters(join(folder, "node_modules", "holdfast", "dist"));
   await useLive(folder);
   for (const { what, problem } of await checkTypes(folder, entries)) report(what, problem);
   for (const { name, bins, version } of all) {
@@ -150,6 +151,16 @@ async function checkClientSize(folder) {
   const bytes = statSync(join(folder, "sender.min.mjs")).size;
   const problem = bytes <= MAX_CLIENT_BYTES ? "" : `It has ${bytes} bytes; the limit is ${MAX_CLIENT_BYTES}.`;
   report("holdfast/client is small", problem);
+}
+
+/**
+ * V8 keeps a text in one byte a character unless one of them is not Latin-1: a single one in our largest module would
+ * cost each app a megabyte.
+ * @param {string} dist
+ */
+function checkCharacters(dist) {
+  const wide = readFileSync(join(dist, "sdk.js"), "utf8").match(/.{0,40}[\u0100-\uffff].{0,20}/)?.[0];
+  report("sdk.js is Latin-1", wide === undefined ? "" : `Write this as an escape: ${wide}`);
 }
 
 /**

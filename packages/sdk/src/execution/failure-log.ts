@@ -163,7 +163,7 @@ function plain({ __serialized: _, ...error }: PlainError & { readonly __serializ
   return error;
 }
 
-const ended = (text: string): string => (/[.!?…]$/.test(text) ? text : `${text}.`);
+const ended = (text: string): string => (/[.!?\u2026]$/.test(text) ? text : `${text}.`);
 
 function named(steps: readonly string[]): string {
   return steps.length === 0 ? "no step" : steps.map((step) => `"${step}"`).join(", ");
