@@ -1,4 +1,6 @@
-import { expect, test } from "vitest";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import { expect, test, vi } from "vitest";
 import {
   AcknowledgedUnits,
   createMemoryDatabase,
@@ -44,6 +46,26 @@ test("ACKNOWLEDGED-1, ACKNOWLEDGED-3: writes are kept for their time and within 
   kept.add(6, 10, [entryOf("run 6", "step 6")], [won]);
   kept.add(7, 1_011, [entryOf("run 7", "step 7")], [won]);
   expect(kept.takeAfter(5)).toMatchObject({ units: [{}], runIds: ["run 6"], named: 1 });
+});
+
+test("ACKNOWLEDGED-1: nothing holds a write that is not kept any more", async () => {
+  setFlagsFromString("--expose-gc");
+  const collect = runInNewContext("gc") as () => void;
+  const kept = new AcknowledgedUnits({ maxBytes: 100, keptMs: 1_000 });
+  const refs: WeakRef<ForgottenUnit["unit"]>[] = [];
+  for (let batch = 1; batch <= 5; batch += 1) {
+    const entry = entryOf(`run ${batch}`, `step ${batch}`);
+    refs.push(new WeakRef(entry.unit));
+    kept.add(batch, batch, [entry], [won]);
+  }
+  await vi.waitFor(
+    () => {
+      collect();
+      expect(refs.map((ref) => ref.deref() === undefined)).toEqual([true, true, true, true, false]);
+    },
+    { timeout: 30_000 },
+  );
+  expect(kept.takeAfter(0)).toMatchObject({ units: [{}], named: 4 });
 });
 
 test("ACKNOWLEDGED-2: only what was written is taken out, as it was stored, in its order, and once", () => {

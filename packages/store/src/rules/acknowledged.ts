@@ -50,8 +50,8 @@ export interface Forgotten {
  */
 export class AcknowledgedUnits {
   readonly #limits: AcknowledgedLimits;
-  #kept: Kept[] = [];
-  /** Before it everything was dropped. */
+  #kept: (Kept | null)[] = [];
+  /** Before it everything was dropped and is null. */
   #first = 0;
   #bytes = 0;
   #named: { readonly batch: number; readonly runIds: readonly string[] }[] = [];
@@ -81,8 +81,8 @@ export class AcknowledgedUnits {
 
   /** Takes out what batches after this one had written. */
   takeAfter(batch: number): Forgotten {
-    const from = this.#kept.findIndex((one, index) => index >= this.#first && one.batch > batch);
-    const lost = from < 0 ? [] : this.#kept.splice(from);
+    const from = this.#kept.findIndex((one) => one !== null && one.batch > batch);
+    const lost = from < 0 ? [] : this.#kept.splice(from).filter((one) => one !== null);
     for (const { bytes } of lost) this.#bytes -= bytes;
     const named = this.#named.filter((one) => one.batch > batch);
     this.#named = this.#named.filter((one) => one.batch <= batch);
@@ -102,6 +102,8 @@ export class AcknowledgedUnits {
       const one = this.#kept[this.#first];
       if (!one || (this.#bytes <= maxBytes && nowMs - one.atMs <= keptMs)) break;
       this.#bytes -= one.bytes;
+      // Not only when the list is cut: a thousand units may be a thousand megabytes.
+      this.#kept[this.#first] = null;
       this.#named.push({ batch: one.batch, runIds: runsOf(one.unit) });
     }
     // Both lists are cut now and then, not with each unit.

@@ -159,6 +159,44 @@ export function commitContract(bench: ContractBench): void {
       const stored = await Promise.all(events.map(({ id }) => bench.store.getEvent(id)));
       expect(stored.map((event) => event?.payloadJson)).toEqual(texts);
     });
+
+    it("long texts are returned unchanged and in their places, whatever is stored with them", async () => {
+      const kinds = ["x", "é", "漢😀", '\\"{}[]', "\\u0000\\ud800", "1234567890123456789.10e400,"];
+      const textOf = (index: number): string => {
+        const [kind = ""] = kinds.slice(index % kinds.length);
+        const inner = kind.repeat(1 + Math.ceil((index % 3 === 0 ? 200 : 70_000) / kind.length));
+        return kind.startsWith("1") ? `[${inner}${index}]` : `"${inner}${index}"`;
+      };
+      // More than one statement takes one by one.
+      const texts = Array.from({ length: 40 }, (_, index) => textOf(index));
+      const runs = await Promise.all(texts.map(() => seedLeased(bench.store)));
+      const events = texts.map((payloadJson) => ({ id: newId(), name: "long/text", tsMs: 1, payloadJson }));
+      await Promise.all([
+        ...runs.map((run, index) => bench.store.commit(stepDone(run, `step ${index}`, 1, `{"data":${texts[index]}}`))),
+        bench.store.intake(events.map((event) => ({ event, runs: [] }))),
+      ]);
+      await Promise.all(
+        runs.map(({ runId, jobId }, index) => {
+          const log = [logRow("RUN_COMPLETED", "", { dataJson: `{"output":${texts[index]}}` })];
+          const head = { status: "COMPLETED", outputJson: texts[index] ?? "" } as const;
+          return bench.store.commit({ ...runDone({ runId, jobId }), log, head });
+        }),
+      );
+      const found = new Map(
+        (await bench.store.loadRuns(runs.map(({ runId }) => runId))).map((run) => [run.head.id, run]),
+      );
+      for (const [index, { runId }] of runs.entries()) {
+        const { head, log } = found.get(runId) ?? { head: null, log: [] };
+        expect(head?.outputJson === texts[index], `output ${index}`).toBe(true);
+        const ends = log.slice(-2).map(({ key, dataJson }) => [key, dataJson]);
+        expect(ends, `log ${index}`).toEqual([
+          [`step ${index}`, `{"data":${texts[index]}}`],
+          ["", `{"output":${texts[index]}}`],
+        ]);
+      }
+      const stored = await Promise.all(events.map(({ id }) => bench.store.getEvent(id)));
+      expect(stored.map((event, index) => event?.payloadJson === texts[index])).toEqual(texts.map(() => true));
+    });
   });
 
   describe("Versions", () => {
