@@ -3,7 +3,8 @@ import { LOG_KINDS } from "@holdfast/store";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { runs } from "../../../packages/tooling/src/runs.ts";
-import { dataList, factsText, readFacts } from "../../src/store-postgres/connection/log-rows.ts";
+import { dataLength, dataList, dataTexts, factsText, readFacts } from "../../src/store-postgres/connection/log-rows.ts";
+import { byLength, ownTextsOf } from "../../src/store-postgres/connection/pg-values.ts";
 import { answering, together } from "../../src/store-postgres/writer/together.ts";
 
 const key = fc.oneof(fc.string(), fc.string({ unit: fc.constantFrom("\\", "\n", "n", " ", '"') }));
@@ -26,6 +27,26 @@ describe("Rows of the run log", () => {
     );
   });
 
+  it("the same where the data of a row is a parameter of its own, whose length is known before", () => {
+    fc.assert(
+      fc.property(facts, (written) => {
+        const [data = ""] = dataTexts([written]);
+        expect(readFacts(factsText(written), data)).toEqual(written);
+        expect(dataLength(written)).toBe(data.length - (written.length - 1));
+      }),
+      { numRuns: runs(1_000) },
+    );
+  });
+
+  it("long texts are apart, so many of them; all others keep their order", () => {
+    const rows = Array.from({ length: 40 }, (_, index) => ({ index, length: index % 2 === 0 ? 65_536 : 65_535 }));
+    const { short, long } = byLength(rows, ({ length }) => length);
+    expect(long.map(({ index }) => index)).toEqual(Array.from({ length: 16 }, (_, index) => 2 * index));
+    expect(short).toEqual(rows.filter((row) => !long.includes(row)));
+    expect(byLength(rows.slice(1, 2), ({ length }) => length)).toEqual({ short: rows.slice(1, 2), long: [] });
+    expect(ownTextsOf(6, 2)).toBe("ARRAY[$6::text, $7::text]");
+  });
+
   it("facts of different keys have different lines", () => {
     fc.assert(
       fc.property(fact, fact, (a, b) => {
@@ -44,6 +65,8 @@ describe("Rows of the run log", () => {
     expect(() => dataList([[good], [bad, bad]])).toThrow(TypeError);
     expect(() => dataList([[bad], [good]])).toThrow(TypeError);
     expect(() => dataList([[good], [{ ...bad, dataJson: '"\u001f"' }]])).toThrow(TypeError);
+    expect(dataTexts([[good, good], [good]])).toEqual(["1\u001e1", "1"]);
+    expect(() => dataTexts([[good], [bad]])).toThrow(TypeError);
   });
 });
 

@@ -33,3 +33,7 @@ export function sharableText(text: string): Uint8Array {
   utf8.encodeInto(text, bytes);
   return bytes;
 }
+
+/** Of bytes below 0x80. One byte a character, in memory as on the wire: what decodes in pieces makes two of each. */
+export const asciiText = ({ buffer, byteOffset, byteLength }: Uint8Array): string =>
+  Buffer.from(buffer, byteOffset, byteLength).toString("latin1");

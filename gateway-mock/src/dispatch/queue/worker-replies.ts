@@ -23,6 +23,9 @@ import { checkpointOps, type ReadOps, reportOf } from "./read-reports.ts";
 import type { RunUpdater } from "./run-updater.ts";
 
 type CheckpointFrame = Extract<WorkerFrame, { kind: "WORKER_CHECKPOINT" }>;
+/** What is left of a message once its bytes have been read: while it waits for its commit nothing holds these. */
+type CheckpointName = Pick<CheckpointFrame, "requestId" | "runId" | "leaseId" | "sequence">;
+type ResponseName = Pick<SdkResponse, "requestId" | "runId">;
 
 export interface CheckpointResult {
   readonly outcome: CheckpointOutcome;
@@ -72,10 +75,12 @@ export class WorkerReplies {
   /** A reply over the socket: acknowledged once it is durable, or no longer wanted. */
   onReply(worker: ConnectedWorker, response: SdkResponse): void {
     const report = reportOf(response, () => this.#time.nowMs());
-    this.#order.process(response.requestId, report, (read) => this.#storeReply(worker, response, read));
+    const { requestId, runId } = response;
+    const name = { requestId, runId };
+    this.#order.process(requestId, report, (read) => this.#storeReply(worker, name, read));
   }
 
-  #storeReply(worker: ConnectedWorker, response: SdkResponse, report: PassReport): void {
+  #storeReply(worker: ConnectedWorker, response: ResponseName, report: PassReport): void {
     const { requestId } = response;
     const inPlace = worker.session.extensions.has("checkpoint");
     this.#reply(response, report, inPlace, this.#ownership.bySocket(worker)).then(
@@ -99,7 +104,7 @@ export class WorkerReplies {
     return this.#reply(response, report, inPlaceHint, from);
   }
 
-  async #reply(response: SdkResponse, report: PassReport, inPlaceHint: boolean, from: Reporter): Promise<boolean> {
+  async #reply(response: ResponseName, report: PassReport, inPlaceHint: boolean, from: Reporter): Promise<boolean> {
     this.#counters.replies += 1;
     const { requestId } = response;
     const fence = parseRequestId(requestId);
@@ -132,21 +137,22 @@ export class WorkerReplies {
   }
 
   onCheckpoint(worker: ConnectedWorker, frame: CheckpointFrame): void {
-    const { requestId, runId } = frame;
+    const { requestId, runId, leaseId, sequence, ops } = frame;
+    const name = { requestId, runId, leaseId, sequence };
     const dispatch = this.#dispatches.get(requestId);
     if (dispatch && holds(this.#ownership.bySocket(worker, frame), dispatch, runId)) {
       this.#dispatches.acknowledge(dispatch, worker);
     }
-    this.#order.process(requestId, checkpointOps(frame.ops), (read) => this.#storeCheckpoint(worker, frame, read));
+    this.#order.process(requestId, checkpointOps(ops), (read) => this.#storeCheckpoint(worker, name, read));
   }
 
-  #storeCheckpoint(worker: ConnectedWorker, frame: CheckpointFrame, read: ReadOps): void {
-    const { requestId, sequence, runId } = frame;
+  #storeCheckpoint(worker: ConnectedWorker, name: CheckpointName, read: ReadOps): void {
+    const { requestId, sequence, runId } = name;
     const answer = ({ outcome, message }: CheckpointResult): void => {
       worker.session.send({ kind: "GATEWAY_CHECKPOINT_ACK", requestId, sequence, outcome, message });
     };
     if ("problem" in read) return answer({ outcome: "invalid", message: read.problem });
-    this.checkpoint(frame, read.ops, this.#ownership.bySocket(worker, frame)).then(answer, (error: unknown) => {
+    this.checkpoint(name, read.ops, this.#ownership.bySocket(worker, name)).then(answer, (error: unknown) => {
       this.#options.log(levelFor(error, "error"), `A checkpoint could not be stored: ${messageOf(error)}`, {
         runId,
         requestId,

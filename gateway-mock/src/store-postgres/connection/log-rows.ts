@@ -36,6 +36,22 @@ export function dataList(rows: readonly (readonly LogRow[])[]): string {
   return list;
 }
 
+/** How long a row's `data` is. */
+export function dataLength(facts: readonly LogRow[]): number {
+  let length = 0;
+  for (const { dataJson } of facts) length += dataJson.length;
+  return length;
+}
+
+/** The same for each, as a text of its own. */
+export function dataTexts(rows: readonly (readonly LogRow[])[]): string[] {
+  return rows.map((facts) => {
+    const text = dataText(facts);
+    expectCount(text, DATA_END, facts.length - 1);
+    return text;
+  });
+}
+
 function dataText(facts: readonly LogRow[]): string {
   const [first] = facts;
   if (facts.length === 1 && first) return first.dataJson;

@@ -50,6 +50,30 @@ export function expectCount(list: string, sign: string, count: number): void {
 /** SQL for the texts of a `jsonList` as an array. */
 export const textsOf = (parameter: string): string => `string_to_array(${parameter}::text, E'\\x1f', '')`;
 
+/** From this length on a text is a parameter of its own: Postgres copies each text of a list some times more. */
+const LONG_TEXT = 64 * 1024;
+/** Of one statement: there is a text of it for each number of them. */
+const MAX_OWN = 16;
+
+/** Rows in one statement whose texts are a list, and those in another one that each have parameters of their own. */
+export interface ByLength<Row> {
+  readonly short: readonly Row[];
+  readonly long: readonly Row[];
+}
+
+/** By the length of a row's texts together. Both keep the order. */
+export function byLength<Row>(rows: readonly Row[], lengthOf: (row: Row) => number): ByLength<Row> {
+  if (!rows.some((row) => lengthOf(row) >= LONG_TEXT)) return { short: rows, long: [] };
+  const short: Row[] = [];
+  const long: Row[] = [];
+  for (const row of rows) (long.length < MAX_OWN && lengthOf(row) >= LONG_TEXT ? long : short).push(row);
+  return { short, long };
+}
+
+/** SQL for the texts as an array, each of which is a parameter, from number `first` on. */
+export const ownTextsOf = (first: number, count: number): string =>
+  `ARRAY[${Array.from({ length: count }, (_, index) => `$${first + index}::text`).join(", ")}]`;
+
 /** SQL for a timestamp as whole milliseconds since the epoch. */
 export const msOf = (expression: string): string => `round(date_part('epoch', ${expression}) * 1000)::float8`;
 

@@ -4,8 +4,8 @@
  */
 import { type BatchAnswer, factKeyOf, type LogAddition, type LogWrite } from "@holdfast/store";
 import type { Statement } from "../connection/database.ts";
-import { dataList, factsText, readFacts } from "../connection/log-rows.ts";
-import { isBetween, numberArray, rowsOf, textArray, textsOf } from "../connection/pg-values.ts";
+import { dataLength, dataList, dataTexts, factsText, readFacts } from "../connection/log-rows.ts";
+import { byLength, isBetween, numberArray, ownTextsOf, rowsOf, textArray, textsOf } from "../connection/pg-values.ts";
 
 /** Rows of the runs after those that were seen. Run by run, so that each is a look into the index, however long the log. */
 const newer = (columns: string, from: string): string => `SELECT ${columns} FROM ${from} CROSS JOIN LATERAL (
@@ -84,7 +84,22 @@ export const newerOf = ({ newer: text }: LogAnswer): NonNullable<BatchAnswer["ne
   newerByRun(text === null ? [] : (JSON.parse(text) as [string, number][]));
 
 /** Beside a statement `log` that answers with a `LogAnswer`: the rows are numbered from its `base` on. */
-export function insertLog(logs: readonly LogWrite[], places: readonly number[]): Statement {
+export function insertLog(logs: readonly LogWrite[], places: readonly number[]): Statement[] {
+  const rows = logs.map((log, index) => ({ log, place: places[index] ?? 0 }));
+  const { short, long } = byLength(rows, ({ log }) => dataLength(log.facts));
+  return [
+    ...(short.length > 0 ? [insertRows(short, false)] : []),
+    ...(long.length > 0 ? [insertRows(long, true)] : []),
+  ];
+}
+
+interface PlacedLog {
+  readonly log: LogWrite;
+  readonly place: number;
+}
+
+function insertRows(rows: readonly PlacedLog[], isLong: boolean): Statement {
+  const facts = rows.map(({ log }) => log.facts);
   return {
     text: `INSERT INTO holdfast.run_log (run_id, seq, at, version, status, facts, data)
 SELECT run_id, (SELECT base FROM log)::bigint + place, now(), version, status, facts, data
@@ -94,15 +109,15 @@ FROM ${rowsOf({
       version: "$3::int[]",
       status: "$4::text[]",
       facts: "$5::text[]",
-      data: textsOf("$6"),
+      data: isLong ? ownTextsOf(6, rows.length) : textsOf("$6"),
     })}`,
     params: [
-      textArray(logs.map(({ runId }) => runId)),
-      numberArray(places),
-      numberArray(logs.map(({ version }) => version)),
-      textArray(logs.map(({ status }) => status)),
-      textArray(logs.map(({ facts }) => factsText(facts))),
-      dataList(logs.map(({ facts }) => facts)),
+      textArray(rows.map(({ log }) => log.runId)),
+      numberArray(rows.map(({ place }) => place)),
+      numberArray(rows.map(({ log }) => log.version)),
+      textArray(rows.map(({ log }) => log.status)),
+      textArray(facts.map(factsText)),
+      ...(isLong ? dataTexts(facts) : [dataList(facts)]),
     ],
   };
 }

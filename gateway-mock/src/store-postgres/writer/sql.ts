@@ -19,10 +19,12 @@ import type { Query, Statement } from "../connection/database.ts";
 import { ConnectionLost } from "../connection/pg-errors.ts";
 import {
   booleanArray,
+  byLength,
   isAmong,
   jsonList,
   msOf,
   numberArray,
+  ownTextsOf,
   rowsOf,
   textArray,
   textsOf,
@@ -163,14 +165,14 @@ export function writesOf(writes: WriteSet): readonly [readonly Statement[], read
   const isNew = jobsOfNewRows(writes);
   const [newJobs, moreJobs] = [writes.jobs.filter(isNew), writes.jobs.filter((job) => !isNew(job))];
   const first: Statement[] = [];
-  if (events.length > 0) first.push(insertEvents(events));
+  first.push(...apart(events, ({ event }) => event.payloadJson.length, insertEvents));
   if (runs.length > 0) first.push(insertRuns(runs));
   const made = runs.filter(({ run }) => run.origin);
   if (made.length > 0) first.push(insertOrigins(made));
   const ofGraphs = runs.filter(({ run }) => run.graph);
   if (ofGraphs.length > 0) first.push(insertGraphRuns(ofGraphs));
-  if (logs.length > 0) first.push(insertLog(logs, placesOf(logs)));
-  if (heads.length > 0) first.push(updateHeads(heads));
+  if (logs.length > 0) first.push(...insertLog(logs, placesOf(logs)));
+  first.push(...apart(heads, ({ output }) => output?.length ?? 0, updateHeads));
   if (removeJobs.length + removeJobsOfRuns.length > 0) first.push(deleteJobs(removeJobs, removeJobsOfRuns));
   first.push(...deleteWaits(removeWaits, removeWaitsOfRuns));
   if (newJobs.length > 0) first.push(insertJobs(newJobs, true));
@@ -204,7 +206,18 @@ function jobsOfNewRows({ runs, events, jobs }: WriteSet): (job: NewJob) => boole
   return (job) => (ids.has(job.runId) || (job.kind === "event" && eventIds.has(job.key))) && !repeats.has(job);
 }
 
-function insertEvents(rows: readonly EventWrite[]): Statement {
+/** Rows with a long text in a statement of their own, in which each is a parameter. */
+function apart<Row>(
+  rows: readonly Row[],
+  lengthOf: (row: Row) => number,
+  write: (rows: readonly Row[], isLong: boolean) => Statement,
+): Statement[] {
+  const { short, long } = byLength(rows, lengthOf);
+  return [...(short.length > 0 ? [write(short, false)] : []), ...(long.length > 0 ? [write(long, true)] : [])];
+}
+
+function insertEvents(rows: readonly EventWrite[], isLong: boolean): Statement {
+  const payloads = rows.map(({ event }) => event.payloadJson);
   return {
     text: `INSERT INTO holdfast.events (id, name, ts, received_at, run_ids, payload)
 SELECT id, name, ${timeOf("ts")}, now(), run_ids, payload
@@ -213,14 +226,14 @@ FROM ${rowsOf({
       name: "$2::text[]",
       ts: "$3::float8[]",
       run_ids: "$4::text[]",
-      payload: textsOf("$5"),
+      payload: isLong ? ownTextsOf(5, rows.length) : textsOf("$5"),
     })}`,
     params: [
       textArray(rows.map(({ event }) => event.id)),
       textArray(rows.map(({ event }) => event.name)),
       numberArray(rows.map(({ event }) => event.tsMs)),
       textArray(rows.map(({ runIds }) => runIds.join(" "))),
-      jsonList(rows.map(({ event }) => event.payloadJson)),
+      ...(isLong ? payloads : [jsonList(payloads)]),
     ],
   };
 }
@@ -260,15 +273,17 @@ const HEAD_COLUMNS = {
   status: "$3::text[]",
   job: "$4::text[]",
   ended: "$5::bool[]",
-  output: textsOf("$6"),
-  error: textsOf("$7"),
-  app_version: "$8::text[]",
+  error: textsOf("$6"),
+  app_version: "$7::text[]",
 };
-const DEADLINE_COLUMNS = { moved: "$9::bool[]", deadline: "$10::float8[]" };
+const DEADLINE_COLUMNS = { moved: "$8::bool[]", deadline: "$9::float8[]" };
 
 /** Deadlines hardly ever change: without any the statement has no word of them. */
-function updateHeads(rows: readonly HeadWrite[]): Statement {
+function updateHeads(rows: readonly HeadWrite[], isLong: boolean): Statement {
   const deadlines = rows.some(({ deadlineMs }) => deadlineMs !== undefined);
+  const outputs = rows.map(({ output }) => output);
+  const last = deadlines ? 10 : 8;
+  const output = isLong ? ownTextsOf(last, rows.length) : textsOf(`$${last}`);
   return {
     text: `UPDATE holdfast.runs r SET version = n.version, status = n.status,
   started_at = CASE WHEN n.status = 'PENDING' THEN r.started_at
@@ -281,7 +296,7 @@ function updateHeads(rows: readonly HeadWrite[]): Statement {
   deadline_at = CASE WHEN n.moved THEN ${timeOf("n.deadline")} ELSE r.deadline_at END`
       : ""
   }
-FROM ${rowsOf({ ...HEAD_COLUMNS, ...(deadlines ? DEADLINE_COLUMNS : {}) })}
+FROM ${rowsOf({ ...HEAD_COLUMNS, ...(deadlines ? DEADLINE_COLUMNS : {}), output })}
 WHERE r.id = n.id`,
     params: [
       textArray(rows.map((row) => row.runId)),
@@ -289,10 +304,10 @@ WHERE r.id = n.id`,
       textArray(rows.map((row) => row.status)),
       textArray(rows.map((row) => row.jobId)),
       booleanArray(rows.map((row) => row.ended)),
-      jsonList(rows.map((row) => row.output)),
       jsonList(rows.map((row) => row.error)),
       textArray(rows.map((row) => row.appVersion)),
       ...(deadlines ? deadlineParams(rows) : []),
+      ...(isLong ? outputs : [jsonList(outputs)]),
     ],
   };
 }

@@ -1,6 +1,7 @@
 /** Reads the body of a reply into a `PassReport`; what cannot be understood fails the run with a code. */
 import { HoldfastError, messageOf, type PlainError, plainError } from "@holdfast/core";
 import { normalizeError, parseOps, type SdkResponse, WIRE_LIMITS } from "@holdfast/protocol";
+import { JsonText } from "../json/json-text.ts";
 import { parseRetryAfterMs } from "../parse-due.ts";
 import type { PassReport } from "./input.ts";
 
@@ -23,7 +24,7 @@ export function readReport(response: Reply, nowMs: number, parse: Parse): PassRe
     switch (status) {
       case "DONE":
         if (noRetry) return { status: "FAILED", error: normalizeError(value) };
-        return { status: "DONE", outputText: body.byteLength === 0 ? "null" : utf8.decode(body) };
+        return { status: "DONE", outputText: outputText(body, value) };
       case "ERROR":
         if (noRetry) return { status: "FAILED", error: normalizeError(value) };
         return { status: "ERROR", error: normalizeError(value), retryAfterMs };
@@ -39,6 +40,12 @@ export function readReport(response: Reply, nowMs: number, parse: Parse): PassRe
   } catch (error) {
     return { status: "INVALID", error: invalidError(error) };
   }
+}
+
+/** A large one was decoded to be looked through, and is not decoded again. */
+function outputText(body: Uint8Array, value: unknown): string {
+  if (value instanceof JsonText) return value.text;
+  return body.byteLength === 0 ? "null" : utf8.decode(body);
 }
 
 /** Why a handler's value cannot be taken, as JSON; null when it can. */

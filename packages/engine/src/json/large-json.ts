@@ -11,6 +11,8 @@ export interface LargeJsonOptions {
   readonly maxDepth: number;
   /** Of which field a long string is kept as text, too; "" = of none, so of what is all of it. */
   readonly textOf?: string;
+  /** No character below 0x20 is in it. */
+  readonly isWithoutControls?: boolean;
   /** A field that the object `of` is to lose; where it is short its reader sees to that. */
   readonly dropped?: { readonly of: string; readonly field: string };
 }
@@ -34,7 +36,7 @@ export class LargeJsonReader {
   #value: unknown;
 
   constructor(text: string, options: LargeJsonOptions) {
-    const { levels, what, maxDepth, dropped } = options;
+    const { levels, what, maxDepth, dropped, isWithoutControls = false } = options;
     this.#text = text;
     this.#options = options;
     this.#members = new Members(text, dropped);
@@ -43,7 +45,7 @@ export class LargeJsonReader {
       open: (depth, isList, keyStart, keyEnd) => this.#open(depth, isList, keyStart, keyEnd),
       value: (found) => this.#addValue(found),
     };
-    this.#scanner = new JsonScanner(text, { what, maxDepth, visitor });
+    this.#scanner = new JsonScanner(text, { what, maxDepth, visitor, isWithoutControls });
   }
 
   /**

@@ -1,6 +1,7 @@
 /** Reads JSON that came in: small at once, large in turns of the event loop (docs/decisions/0049). */
 import { HoldfastError, nextTurn } from "@holdfast/core";
-import { parseJsonBytes, WIRE_LIMITS } from "@holdfast/protocol";
+import { asciiText, parseJsonBytes, WIRE_LIMITS } from "@holdfast/protocol";
+import { byteMarks } from "./byte-marks.ts";
 import { type LargeJsonOptions, LargeJsonReader } from "./large-json.ts";
 
 /** JSON up to this size is read at once: some milliseconds, whatever it holds. */
@@ -8,14 +9,17 @@ export const SMALL_BYTES = 64 * 1024;
 /** Between two turns. */
 export const CHARS_A_TURN = 64 * 1024;
 const DECODED_BYTES = 512 * 1024;
+/** Takes as long as a turn of a scan. */
+const SEEN_BYTES = 1024 * 1024;
 
 /**
  * Reads JSON in turns, so that nothing else waits for it.
  * @throws HoldfastError `FRAME_INVALID`
  */
 export async function readLargeJson(bytes: Uint8Array, options: LargeJsonOptions): Promise<LargeJson> {
-  const text = await decoded(bytes, options.what);
-  const reader = new LargeJsonReader(text, options);
+  const { isAscii, hasControls } = await seen(bytes);
+  const text = isAscii ? asciiText(bytes) : await decoded(bytes, options.what);
+  const reader = new LargeJsonReader(text, hasControls ? options : { ...options, isWithoutControls: true });
   while (!reader.scan(CHARS_A_TURN)) await nextTurn();
   return { value: reader.value, innermost: reader.innermost.map(({ start, end }) => text.slice(start, end)) };
 }
@@ -34,6 +38,19 @@ export interface LargeJson {
   readonly value: unknown;
   /** The texts of the containers on the last level that is built. */
   readonly innermost: readonly string[];
+}
+
+/** In turns, as all that looks at each byte. */
+async function seen(bytes: Uint8Array): Promise<{ readonly isAscii: boolean; readonly hasControls: boolean }> {
+  let isAscii = true;
+  let hasControls = false;
+  for (let at = 0; at < bytes.byteLength; at += SEEN_BYTES) {
+    if (at > 0) await nextTurn();
+    const part = byteMarks(bytes.subarray(at, at + SEEN_BYTES));
+    isAscii &&= part.isAscii;
+    hasControls ||= part.hasControls;
+  }
+  return { isAscii, hasControls };
 }
 
 async function decoded(bytes: Uint8Array, what: string): Promise<string> {

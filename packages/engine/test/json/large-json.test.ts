@@ -1,9 +1,10 @@
 import fc from "fast-check";
 import { afterEach, describe, expect, it, vi } from "vitest";
+import { byteMarks } from "../../src/json/byte-marks.ts";
 import { JsonScanner } from "../../src/json/json-scanner.ts";
 import { JsonText } from "../../src/json/json-text.ts";
 import { LargeJsonReader, SHORT_CHARS } from "../../src/json/large-json.ts";
-import { CHARS_A_TURN, readJson, SMALL_BYTES } from "../../src/json/read-json.ts";
+import { CHARS_A_TURN, readJson, readLargeJson, SMALL_BYTES } from "../../src/json/read-json.ts";
 import { MAX_SEEN_VALUES, seenText, seenTextInTurns } from "../../src/json/seen-json.ts";
 
 const OPTIONS = { what: "The text", maxDepth: 200 } as const;
@@ -196,6 +197,82 @@ describe("Lazy JSON reader", () => {
     const reader = read(JSON.stringify([{ name: "a" }, { name: "b" }]), 2);
     expect(reader.innermost).toHaveLength(2);
     expect(() => read(`[${"0,".repeat(6_000)}0]`, 2)).toThrow(/more than 5000 entries/);
+  });
+});
+
+describe("Bytes of large JSON", () => {
+  const filler = "y".repeat(SMALL_BYTES);
+  const byte = fc.oneof(fc.nat({ max: 255 }), fc.constantFrom(0x00, 0x1f, 0x20, 0x21, 0x7f, 0x80, 0xff));
+
+  it("of bytes it is known whether all are ASCII and whether one is a control character, wherever they lie", () => {
+    fc.assert(
+      fc.property(fc.array(byte, { maxLength: 20 }), fc.nat({ max: 4 }), fc.boolean(), (list, from, isPlain) => {
+        const all = isPlain ? list.map((one) => 0x20 + (one % 0x60)) : list;
+        const bytes = new Uint8Array(from + all.length);
+        bytes.set(all, from);
+        expect(byteMarks(bytes.subarray(from))).toEqual({
+          isAscii: all.every((one) => one < 0x80),
+          hasControls: all.some((one) => one < 0x20),
+        });
+      }),
+      { numRuns: 5_000 },
+    );
+  });
+
+  it("it is read as JSON.parse reads it, whatever is in its strings and between its values", async () => {
+    const sign = fc.constantFrom(
+      "é",
+      "漢",
+      "😀",
+      "\\ud800",
+      "\\u0000",
+      '\\"',
+      "\\\\",
+      "\u0000",
+      "\u001e",
+      "\n",
+      " ",
+      "x",
+    );
+    const between = fc.constantFrom("", "", " ", "\n\t", "\u0001");
+    const number = fc.constantFrom("1234567890123456789.10", "1e400", "-0", "0.1");
+    await fc.assert(
+      fc.asyncProperty(fc.array(sign, { maxLength: 6 }), between, number, async (signs, space, precise) => {
+        const parts = signs.join("");
+        const text = `[{"data":"${parts}${filler}${parts}"},${space}{"data":[${precise},"${filler}"]}]`;
+        const bytes = new TextEncoder().encode(text);
+        const reading = readLargeJson(bytes, { ...OPTIONS, levels: 2, textOf: "data" });
+        if (!parses(text)) {
+          await expect(reading).rejects.toThrow(/is not JSON/);
+          return;
+        }
+        const { value } = await reading;
+        const [first, second] = value as { data: JsonText }[];
+        // As it came, to the last digit.
+        expect(first?.data.text === `"${parts}${filler}${parts}"`).toBe(true);
+        expect(second?.data.text === `[${precise},"${filler}"]`).toBe(true);
+      }),
+      { numRuns: 200 },
+    );
+    await expect(readLargeJson(new Uint8Array(SMALL_BYTES).fill(0xff), { ...OPTIONS, levels: 1 })).rejects.toThrow();
+  });
+
+  it("each place is searched at most once for each sign, however they follow each other", () => {
+    const searched: number[] = [];
+    const { indexOf } = String.prototype;
+    const text = `["${`${"z".repeat(40)}\\n`.repeat(5_000)}","${'\\"'.repeat(5_000)}${"z".repeat(50)}"]`;
+    const scanner = new JsonScanner(text, { ...OPTIONS, isWithoutControls: true });
+    vi.spyOn(String.prototype, "indexOf").mockImplementation(function (this: string, sign: string, from = 0) {
+      const at = indexOf.call(this, sign, from);
+      searched.push((at < 0 ? this.length : at) - from);
+      return at;
+    });
+    try {
+      while (!scanner.scan(CHARS_A_TURN));
+    } finally {
+      vi.restoreAllMocks();
+    }
+    expect(searched.reduce((sum, length) => sum + length, 0)).toBeLessThanOrEqual(2 * text.length);
   });
 });
 
