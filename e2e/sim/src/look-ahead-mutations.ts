@@ -38,8 +38,9 @@ export const LOOK_AHEAD_GUARDS: readonly Guard[] = [
     edits: [
       {
         file: "packages/sdk/src/execution/result-of.ts",
-        find: "[...results.map(({ text }) => text), endOpText(end)]",
-        replace: "[endOpText(end), ...results.map(({ text }) => text)]",
+        find: "opsBytes(results, [endOpText(end)])",
+        // biome-ignore lint/suspicious/noTemplateCurlyInString: it is code
+        replace: 'sharableText(`[${[endOpText(end), ...results.map(({ text }) => text)].join(",")}]`)',
       },
     ],
   },

@@ -1,4 +1,11 @@
-export { allocatePooled, allocateSharable, asciiText, pooledText, SHARED_FROM_BYTES, sharableText } from "./byte-memory.ts";
+export {
+  allocatePooled,
+  allocateSharable,
+  asciiText,
+  pooledText,
+  SHARED_FROM_BYTES,
+  sharableText,
+} from "./byte-memory.ts";
 export {
   decodeFlushResponse,
   decodeGatewayFrame,

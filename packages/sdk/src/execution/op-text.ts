@@ -38,7 +38,9 @@ export class OpWriter {
 
   finished(result: ResultJson, extras: OpExtras): OpText {
     const mark = result.isUndefined && extras.attempt !== undefined ? ',"undefinedResult":true' : "";
-    return this.#text("StepRun", `"data":${result.text}${tail(extras)}${mark}`);
+    const after = `${tail(extras)}${mark}`;
+    if (result.text.length < LONG_CHARS) return this.#text("StepRun", `"data":${result.text}${after}`);
+    return around(this.#text("StepRun", `"data":${after}`), after.length + 1, result.text);
   }
 
   failed(error: PlainError, final: boolean, extras: OpExtras): OpText {
@@ -103,6 +105,20 @@ function keepHead(fullId: string, head: string): string {
   if (plainHeads.size >= MAX_HEADS) plainHeads.clear();
   plainHeads.set(fullId, head);
   return head;
+}
+
+/** From this length on a result is not made part of a longer text, which would be a copy of it. */
+const LONG_CHARS = 16 * 1024;
+
+/** `op` with `data` so many characters before its end. */
+function around({ hash, text, bytes }: OpText, fromEnd: number, data: string): OpText {
+  const [before, after] = [text.slice(0, -fromEnd), text.slice(-fromEnd)];
+  return {
+    hash,
+    text: `${before}${data}${after}`,
+    bytes: bytes + Buffer.byteLength(data),
+    parts: [before, data, after],
+  };
 }
 
 function optsText(opts: StepCall["opts"], args: readonly unknown[] | undefined, more: object | undefined): string {

@@ -7,6 +7,7 @@ import type { Checkpoint, PassEvent } from "../steps/pass-types.ts";
 import { blockingHandlers, cpuTime } from "./blocking-handlers.ts";
 import type { CheckpointPort } from "./execution.ts";
 import { afterMicrotasks } from "./microtasks.ts";
+import { opsBytes } from "./op-bytes.ts";
 import type { PassOptions } from "./pass-options.ts";
 import { textOf } from "./result-of.ts";
 import type { StepRecord } from "./step-record.ts";
@@ -57,13 +58,13 @@ export class PassCheckpoints {
 
   store({ ops, parked }: Checkpoint): void {
     const { find, send } = this.#deps;
-    const texts = [...ops.map((op) => op.text), ...parked.map((report) => textOf(report, find))];
+    const texts = parked.map((report) => textOf(report, find));
     const answered = (outcome: CheckpointOutcome): void => {
       if (outcome === "stored") for (const { hash } of ops) find(hash)?.noteStored();
       send({ type: "answered", outcome });
     };
     // When the connection cannot say what became of it, the reply carries the ops; the gateway knows them by id.
-    this.#port.checkpoint(sharableText(`[${texts.join(",")}]`)).then(answered, () => answered("invalid"));
+    this.#port.checkpoint(opsBytes(ops, texts)).then(answered, () => answered("invalid"));
   }
 
   /** A gateway that knows what is under way at the deadline, and can be undone, waits for its result. */

@@ -9,6 +9,8 @@ import { jsonNestsDeeperThan, WIRE_LIMITS } from "@holdfast/protocol";
 export interface ResultJson {
   readonly text: string;
   readonly isUndefined: boolean;
+  /** Set where it comes back from JSON as it was: it need not be read. */
+  readonly same?: string;
 }
 
 /**
@@ -34,7 +36,7 @@ export function encodeResult(value: unknown, what: string): ResultJson {
       `The result of ${what} has ${Buffer.byteLength(text)} bytes; the limit is ${WIRE_LIMITS.maxOutputBytes}. Store it elsewhere and return a reference.`,
     );
   }
-  return { text, isUndefined: false };
+  return typeof value === "string" ? { text, isUndefined: false, same: value } : { text, isUndefined: false };
 }
 
 export function unusableResult(what: string, reason: string, cause?: unknown): HoldfastError {
@@ -46,8 +48,8 @@ export function unusableResult(what: string, reason: string, cause?: unknown): H
 }
 
 /** What the value is after a trip through storage, so that code sees the same now and on replay. */
-export function decodeResult({ text, isUndefined }: ResultJson): unknown {
-  return isUndefined ? undefined : JSON.parse(text);
+export function decodeResult({ text, isUndefined, same }: ResultJson): unknown {
+  return isUndefined ? undefined : (same ?? JSON.parse(text));
 }
 
 const MAX_TEXT = 64 * 1024;

@@ -7,6 +7,7 @@ import { encodeJsonBytes, HANDLER_END_ID, type OpName, sharableText } from "@hol
 import type { FoundStep, PassMode, PassReply, StepReport } from "../steps/pass-types.ts";
 import { STEP_KINDS } from "../steps/step-kinds.ts";
 import type { ExecutionRequest, ExecutionResult } from "./execution.ts";
+import { opsBytes } from "./op-bytes.ts";
 import type { PassInput } from "./pass-input.ts";
 import type { StepRecord } from "./step-record.ts";
 
@@ -69,8 +70,7 @@ function endWithResults({
   end,
   results,
 }: Extract<PassReply, { type: "end" }>): Omit<ExecutionResult, "requestVersion"> {
-  const texts = [...results.map(({ text }) => text), endOpText(end)];
-  return { status: "NOT_COMPLETED", body: sharableText(`[${texts.join(",")}]`), noRetry: false };
+  return { status: "NOT_COMPLETED", body: opsBytes(results, [endOpText(end)]), noRetry: false };
 }
 
 function endOpText(end: Extract<PassReply, { type: "end" }>["end"]): string {

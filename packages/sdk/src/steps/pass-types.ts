@@ -18,6 +18,8 @@ export interface OpText {
   readonly hash: string;
   readonly text: string;
   readonly bytes: number;
+  /** Of a long one: what `text` is put together of. To be preferred, since that is done when it is looked at. */
+  readonly parts?: readonly string[];
 }
 
 export type StepReport =

@@ -9,7 +9,7 @@ import {
 } from "../../src/connection/machines/handshake-machine.ts";
 import { parseIntervalMs } from "../../src/connection/machines/intervals.ts";
 import { createLeaseTable } from "../../src/connection/machines/lease-table.ts";
-import { MAX_SENDS, Outbox } from "../../src/connection/machines/outbox.ts";
+import { MAX_SENDS, MAX_SENT_BYTES, Outbox } from "../../src/connection/machines/outbox.ts";
 import { RecentIds } from "../../src/connection/machines/recent-ids.ts";
 import {
   createRespawnStep,
@@ -217,7 +217,7 @@ describe("Lease table", () => {
 });
 
 describe("Outbox", () => {
-  const limits = { maxCount: 5, maxBytes: 100, ackMs: 1000 };
+  const limits = { maxCount: 5, maxBytes: 100, ackMs: 1000, maxSentBytes: 70 };
   type Op =
     | { readonly op: "add"; readonly id: number; readonly kind: "reply" | "checkpoint"; readonly bytes: number }
     | { readonly op: "settle" | "flushFailed"; readonly id: number }
@@ -239,17 +239,29 @@ describe("Outbox", () => {
     { maxLength: 80 },
   );
 
-  it("OUTBOX-1, OUTBOX-2, OUTBOX-3, OUTBOX-6, OUTBOX-7: the outbox rules hold for any sequence of events", () => {
+  it("OUTBOX-1, OUTBOX-2, OUTBOX-3, OUTBOX-6, OUTBOX-7, OUTBOX-9: the outbox rules hold for any sequence of events", () => {
     fc.assert(
       fc.property(ops, (sequence) => {
         const outbox = new Outbox(limits);
         const model = new Map<string, { kind: string; bytes: number; flushing: boolean }>();
+        /** On the present link. */
+        const sent = new Set<string>();
         let nowMs = 0;
         let linked = false;
+        const bytesOf = (keys: Iterable<string>): number =>
+          [...keys].reduce((sum, key) => sum + (model.get(key)?.bytes ?? 0), 0);
         const check = (actions: ReturnType<Outbox["due"]>): void => {
           for (const { do: what, item } of actions) {
             const known = model.get(item.key)!;
-            if (what === "SEND") expect(linked, "OUTBOX-3").toBe(true);
+            if (what === "SEND") {
+              expect(linked, "OUTBOX-3").toBe(true);
+              const before = [...model.keys()].slice(0, [...model.keys()].indexOf(item.key));
+              expect(
+                before.every((key) => sent.has(key)),
+                "OUTBOX-9: in their order",
+              ).toBe(true);
+              sent.add(item.key);
+            }
             if (what !== "FLUSH") continue;
             expect(item.kind, "OUTBOX-6").toBe("reply");
             expect(known.flushing, "OUTBOX-7").toBe(false);
@@ -266,6 +278,8 @@ describe("Outbox", () => {
             }
             case "settle":
               expect(outbox.settle(`k${op.id}`) !== undefined).toBe(model.delete(`k${op.id}`));
+              sent.delete(`k${op.id}`);
+              check(outbox.next(nowMs));
               break;
             case "flushFailed": {
               const known = model.get(`k${op.id}`);
@@ -277,13 +291,13 @@ describe("Outbox", () => {
             }
             case "up": {
               linked = true;
-              const actions = outbox.linkUp(nowMs);
-              expect(actions.length, "OUTBOX-3").toBe(model.size);
-              check(actions);
+              sent.clear();
+              check(outbox.linkUp(nowMs));
               break;
             }
             case "down":
               linked = false;
+              sent.clear();
               outbox.linkDown(nowMs);
               break;
             case "wait":
@@ -292,7 +306,14 @@ describe("Outbox", () => {
               break;
           }
           expect(outbox.count, "OUTBOX-1").toBe(model.size);
-          const bytes = [...model.values()].reduce((sum, entry) => sum + entry.bytes, 0);
+          expect(outbox.sentBytes).toBe(bytesOf(sent));
+          expect(sent.size <= 1 || outbox.sentBytes <= limits.maxSentBytes, "OUTBOX-9").toBe(true);
+          const next = [...model.keys()].find((key) => !sent.has(key));
+          if (linked && next !== undefined) {
+            expect(outbox.sentBytes, "OUTBOX-3: what has room is sent").toBeGreaterThan(0);
+            expect(outbox.sentBytes + bytesOf([next]), "OUTBOX-3").toBeGreaterThan(limits.maxSentBytes);
+          }
+          const bytes = bytesOf(model.keys());
           expect(outbox.bytes).toBe(bytes);
           expect(outbox.full, "OUTBOX-2").toBe(model.size >= limits.maxCount || bytes >= limits.maxBytes);
           const dueMs = outbox.nextDueMs();
@@ -322,6 +343,41 @@ describe("Outbox", () => {
     const hurried = new Outbox(limits);
     hurried.add(item, 0);
     expect(hurried.due(1, true).map((action) => action.do)).toEqual(["FLUSH"]);
+  });
+
+  it("OUTBOX-9: of 200 results of 1 MB a gateway has no more than is bounded, and gets all of them in their order", () => {
+    const MB = 1024 * 1024;
+    const outbox = new Outbox({ maxCount: 1_000, maxBytes: 256 * MB, ackMs: 1_000, maxSentBytes: MAX_SENT_BYTES });
+    outbox.linkUp(0);
+    const atGateway: string[] = [];
+    const all: string[] = [];
+    const arrive = (actions: ReturnType<Outbox["next"]>): void => {
+      for (const { do: what, item } of actions) if (what === "SEND") atGateway.push(item.key);
+      expect(atGateway.length * MB).toBeLessThanOrEqual(MAX_SENT_BYTES);
+    };
+    for (let at = 0; at < 200; at += 1) {
+      all.push(`k${at}`);
+      arrive(outbox.add({ key: `k${at}`, requestId: "r", kind: "checkpoint", bytes: MB }, 0));
+    }
+    const stored: string[] = [];
+    for (let key = atGateway.shift(); key !== undefined; key = atGateway.shift()) {
+      stored.push(key);
+      outbox.settle(key);
+      arrive(outbox.next(0));
+    }
+    expect(stored).toEqual(all);
+    expect(outbox).toMatchObject({ count: 0, bytes: 0, sentBytes: 0 });
+  });
+
+  it("OUTBOX-9: what waits for room is not sent when it is due, nor flushed while there is a link", () => {
+    const outbox = new Outbox(limits);
+    outbox.linkUp(0);
+    const add = (key: string, bytes: number) => outbox.add({ key, requestId: key, kind: "reply", bytes }, 0);
+    expect(add("large", 60)).toHaveLength(1);
+    expect(add("waits", 60)).toEqual([]);
+    expect(outbox.due(1_000, false).map(({ do: what, item }) => `${what} ${item.key}`)).toEqual(["SEND large"]);
+    outbox.linkDown(1_500);
+    expect(outbox.due(2_500, false).map(({ item }) => item.key)).toEqual(["large", "waits"]);
   });
 
   it("OUTBOX-8: flushAll flushes each reply once, whether it was just sent, waits for a link or follows a failed flush", () => {

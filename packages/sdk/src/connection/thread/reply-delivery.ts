@@ -4,7 +4,7 @@
  */
 import { type Clock, type Log, Semaphore, type TimerHandle, type Timers, unreachable } from "@holdfast/core";
 import { allocatePooled, encodeWorkerFrame, wrapReply } from "@holdfast/protocol";
-import { Outbox, type OutboxAction, type OutboxItem } from "../machines/outbox.ts";
+import { MAX_SENT_BYTES, Outbox, type OutboxAction, type OutboxItem } from "../machines/outbox.ts";
 import type { SerializableConfig } from "../shared/serializable-config.ts";
 import type { GatewayHttp } from "./gateway-http.ts";
 import type { InFlightRequests } from "./in-flight-requests.ts";
@@ -48,7 +48,7 @@ export class ReplyDelivery {
 
   constructor(deps: ReplyDeliveryDeps) {
     this.#deps = deps;
-    this.#outbox = new Outbox(deps.config.outbox);
+    this.#outbox = new Outbox({ ...deps.config.outbox, maxSentBytes: MAX_SENT_BYTES });
   }
 
   get count(): number {
@@ -75,16 +75,16 @@ export class ReplyDelivery {
 
   /** False when there was none, or it was settled before. */
   settleCheckpoint(requestId: string, sequence: number): boolean {
-    const open = this.#sequences.get(requestId);
-    open?.delete(sequence);
-    if (open?.size === 0) this.#sequences.delete(requestId);
-    return this.#settle(checkpointKey(requestId, sequence));
+    const isOpen = this.#settleSequence(requestId, sequence);
+    if (isOpen) this.#runActions(this.#outbox.next(this.#now()));
+    return isOpen;
   }
 
   /** Forgets everything about a request. */
   withdraw(requestId: string): void {
     this.#settle(replyKey(requestId));
-    for (const sequence of this.#sequences.get(requestId) ?? []) this.settleCheckpoint(requestId, sequence);
+    for (const sequence of this.#sequences.get(requestId) ?? []) this.#settleSequence(requestId, sequence);
+    this.#runActions(this.#outbox.next(this.#now()));
   }
 
   openCheckpoints(): readonly { readonly requestId: string; readonly sequence: number }[] {
@@ -136,6 +136,13 @@ export class ReplyDelivery {
     const { count } = this.#outbox;
     const message = `${count} replies and checkpoints (${this.#outbox.bytes} bytes) are waiting for an acknowledgement; no new work is accepted.`;
     this.#deps.log("warn", message, { code: "OUTBOX_FULL" });
+  }
+
+  #settleSequence(requestId: string, sequence: number): boolean {
+    const open = this.#sequences.get(requestId);
+    open?.delete(sequence);
+    if (open?.size === 0) this.#sequences.delete(requestId);
+    return this.#settle(checkpointKey(requestId, sequence));
   }
 
   #settle(key: string): boolean {

@@ -197,8 +197,12 @@ export class PoolTurns {
       timing: begun ? { startedMs: begun.startedMs, durationMs: clock.monotonicMs() - begun.fromMs } : null,
     });
     const done = (value: unknown, { startedMs, fromMs }: NonNullable<typeof begun>): Answer => {
-      const json = encodeResult(value, `step "${subject.step?.id ?? subject.functionSlug}"`);
-      return { type: "DONE", json, timing: { startedMs, durationMs: clock.monotonicMs() - fromMs } };
+      const { text, isUndefined } = encodeResult(value, `step "${subject.step?.id ?? subject.functionSlug}"`);
+      return {
+        type: "DONE",
+        json: { text, isUndefined },
+        timing: { startedMs, durationMs: clock.monotonicMs() - fromMs },
+      };
     };
     try {
       const args = input instanceof Uint8Array ? (deserialize(input) as unknown[]) : input;

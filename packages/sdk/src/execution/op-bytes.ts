@@ -1,0 +1,25 @@
+/** Ops as bytes, on their way to the other thread. */
+import { allocateSharable, pooledText, SHARED_FROM_BYTES } from "@holdfast/protocol";
+import type { OpText } from "../steps/pass-types.ts";
+
+const utf8 = new TextEncoder();
+
+/** A JSON list of ops. Each part of a large one is written to its place: put together first all would be copied once more. */
+export function opsBytes(ops: readonly OpText[], more: readonly string[] = []): Uint8Array {
+  let bytes = 2 + Math.max(0, ops.length + more.length - 1);
+  for (const op of ops) bytes += op.bytes;
+  for (const text of more) bytes += 3 * text.length;
+  const all = [...ops.map(({ text }) => text), ...more];
+  if (bytes < SHARED_FROM_BYTES) return pooledText(`[${all.join(",")}]`);
+  const parts = [...ops.map(({ parts, text }) => parts ?? [text]), ...more.map((text) => [text])];
+  return encoded(
+    parts.flatMap((one, index) => [index === 0 ? "[" : ",", ...one]).concat(parts.length === 0 ? "[]" : "]"),
+  );
+}
+
+function encoded(parts: readonly string[]): Uint8Array {
+  const bytes = allocateSharable(parts.reduce((sum, part) => sum + Buffer.byteLength(part), 0));
+  let at = 0;
+  for (const part of parts) at += utf8.encodeInto(part, bytes.subarray(at)).written;
+  return bytes;
+}
