@@ -59,7 +59,7 @@ test("check says of runs that sleep, wait, are retried or half done what the nex
   const check = async (build: string, expected: number): Promise<Checked> => {
     const { code, stdout, stderr } = await run(`check --app ${APP} --all --json`, built(build));
     expect(code, stderr).toBe(expected);
-    return JSON.parse(stdout.slice(stdout.indexOf("{"))) as Checked;
+    return JSON.parse(stdout) as Checked;
   };
 
   const first = await start("first");

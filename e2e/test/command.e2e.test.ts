@@ -161,6 +161,15 @@ describe("Commands against a gateway", () => {
       'It started nothing: no function is triggered by "demo/helo"; runs that wait for it have it. Did you mean "demo/hello"?\n',
     ]);
     expect((await run("send invoice/paid", env)).stderr).toContain("Triggers are: demo/hello");
+    const waited = await run("send demo/helo --wait", env);
+    expect([waited.code, waited.stderr]).toEqual([
+      0,
+      expect.stringMatching(/^It started nothing: .*\nSo --wait has no run to wait for; the event is stored.\n$/),
+    ]);
+    expect(await run("runs --url ftp://127.0.0.1", env)).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/--url must look like .*"ftp:\/\/127.0.0.1"\. \(GATEWAY_USAGE\)/),
+    });
   });
 
   test("a run is cancelled once, and one that has completed is not", async () => {

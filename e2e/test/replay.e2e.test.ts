@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -20,6 +20,8 @@ const built = (build: string): Variables => ({ HOLDFAST_TEST_BUILD: build });
 interface Replayed {
   readonly runs: readonly { readonly runId: string; readonly divergence: object | null; readonly steps: number }[];
 }
+
+const PRINTED_BY_APP = ["connected", "by a stream", "by a kept stream", "by a descriptor", "of a handler"];
 
 const jsonOf = ({ stdout }: Outcome): Replayed => JSON.parse(stdout) as Replayed;
 
@@ -55,11 +57,13 @@ test("a build is told from the one that made the runs, before it is deployed, an
 
   const same = await run(`replay ${file} --app ${APP} --json`, built("first"));
   expect(same.code).toBe(0);
-  expect(jsonOf({ ...same, stdout: lastJson(same.stdout) }).runs.map(({ divergence }) => divergence)).toEqual([
-    null,
-    null,
-  ]);
-  expect(same.stdout).not.toContain("a body of reserve");
+  // The app prints in every manner while it is loaded: stdout has the results alone.
+  expect(jsonOf(same).runs.map(({ divergence }) => divergence)).toEqual([null, null]);
+  for (const said of PRINTED_BY_APP) expect(same.stderr).toContain(said);
+  expect(same.stderr).not.toContain("a body of reserve");
+  const toFile = join(folder, "replayed.json");
+  expect(await run(`replay ${file} --app ${APP} --json > ${toFile}`, built("first"))).toMatchObject({ code: 0 });
+  expect(jsonOf({ ...same, stdout: await readFile(toFile, "utf8") }).runs).toHaveLength(2);
   const renamed = await run(`replay ${file} --app ${APP}`, built("renamed"));
   expect(renamed).toMatchObject({
     code: 7,
@@ -88,6 +92,8 @@ test("a build is told from the one that made the runs, before it is deployed, an
     stderr: expect.stringContaining("1 of 1 runs would differ"),
   });
   expect(await run(`check ${at} --app ./missing.js`)).toMatchObject({ code: 2 });
+  const asJson = await run(`check ${at} --app ${APP} --json`, built("first"));
+  expect(JSON.parse(asJson.stdout)).toMatchObject({ functions: ["demo-order"], checked: 1 });
   await typedAppsAreReplayed(file);
 });
 
@@ -102,7 +108,7 @@ async function typedAppsAreReplayed(file: string): Promise<void> {
   ] as const) {
     const same = await replay(node, env);
     expect(same, same.stderr).toMatchObject({ code: 0, stdout: expect.stringContaining("demo-order") });
-    expect(same.stdout).not.toContain("a body of reserve");
+    expect(same.stdout + same.stderr).not.toContain("a body of reserve");
     expect(await replay(node, { ...env, ...built("renamed") })).toMatchObject({
       code: 7,
       stdout: expect.stringMatching(/differs: .*"run:charge".*"run:charge the card"/),
@@ -115,6 +121,3 @@ async function typedAppsAreReplayed(file: string): Promise<void> {
   expect(refused.stderr).toContain("does not read TypeScript by itself: give it a loader, NODE_OPTIONS='--import tsx'");
   expect(refused.stderr).toContain("(REPLAY_APP_INVALID)");
 }
-
-/** Apps print when they are loaded. */
-const lastJson = (stdout: string): string => stdout.slice(stdout.indexOf("{"));

@@ -3,7 +3,7 @@
 import { errorPage, HoldfastError, messageOf } from "@holdfast/core";
 import { type Invocation, parseCommandLine } from "./cli/command-line.ts";
 import { EXIT, exitCodeOf } from "./cli/exit-codes.ts";
-import { endWithReader, processOutput } from "./cli/output.ts";
+import { endWithReader, processOutput, whenPrinted } from "./cli/output.ts";
 import { runCommand } from "./cli/run-command.ts";
 import { VERSION } from "./version.ts";
 
@@ -46,7 +46,6 @@ main().then(end, (error: unknown) => {
   end(exitCodeOf(error));
 });
 
-/** Once what was printed has left: a pipe may take longer than the process would live. */
 function end(code: number): void {
-  process.stdout.write("", () => process.stderr.write("", () => process.exit(code)));
+  whenPrinted(() => process.exit(code));
 }

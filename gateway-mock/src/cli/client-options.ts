@@ -65,7 +65,7 @@ const WAIT_OPTIONS = {
     flag: { name: "wait", sets: true },
     variables: [],
     default: false,
-    doc: "wait until every run has ended; exit code 6 if one did not complete",
+    doc: "wait until every run has ended; exit code 6 if one did not complete, 0 if there is none to wait for",
   },
   timeoutMs: {
     kind: duration(0),

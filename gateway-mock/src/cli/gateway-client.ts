@@ -115,8 +115,8 @@ export function gatewayClient(settings: ClientSettings): GatewayClient {
 }
 
 function baseUrl(text: string): string {
-  const given = /^https?:\/\//.test(text) ? text : `http://${text}`;
-  if (URL.canParse(given)) return new URL(given).href.replace(/\/$/, "");
+  const given = /^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `http://${text}`;
+  if (URL.canParse(given) && /^https?:\/\//i.test(given)) return new URL(given).href.replace(/\/$/, "");
   throw new HoldfastError("GATEWAY_USAGE", `--url must look like http://localhost:8288, not "${text}".`);
 }
 

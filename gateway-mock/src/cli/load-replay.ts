@@ -7,6 +7,7 @@ import { Socket } from "node:net";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { HoldfastError, messageOf } from "@holdfast/core";
+import { keepStdoutForResults } from "./output.ts";
 
 export interface ShownDivergence {
   readonly type: string;
@@ -54,6 +55,7 @@ export async function loadReplay(app: string | undefined): Promise<AppReplay> {
   }
   const url = pathToFileURL(resolve(app));
   const testing = await testingOf(url, app);
+  keepStdoutForResults();
   // An app that wants to know why it is loaded looks here.
   process.env.HOLDFAST_REPLAY = "1";
   const replay = await withoutNetwork(async () => {

@@ -15,29 +15,46 @@ export interface Output {
 
 const PIPE_COLUMNS = 120;
 
+/** As it is before anything of an app is loaded. */
+const { stdout } = process;
+const writeOut = stdout.write.bind(stdout);
+
+/**
+ * From here on only this program prints to stdout: what an app prints while it is loaded or replayed goes to stderr, so
+ * that results can be read by a program. What writes to file descriptor 1 itself is not kept from it.
+ */
+export function keepStdoutForResults(): void {
+  // The console may hold the stream already; loggers ask the process for its stream and write to that one's descriptor.
+  Object.defineProperty(stdout, "write", { value: process.stderr.write.bind(process.stderr), configurable: true });
+  Object.defineProperty(process, "stdout", { value: process.stderr, configurable: true, enumerable: true });
+}
+
+/** Once what was printed has left: a pipe may take longer than the process would live. */
+export function whenPrinted(done: () => void): void {
+  writeOut("", "utf8", () => void process.stderr.write("", done));
+}
+
 export function processOutput(env: Readonly<Record<string, string | undefined>>): Output {
-  const isTerminal = process.stdout.isTTY === true;
+  const isTerminal = stdout.isTTY === true;
   return {
-    print: (text) => void process.stdout.write(text),
+    print: (text) => void writeOut(text),
     note: (text) => void process.stderr.write(text),
     isTerminal,
     showsProgress: process.stderr.isTTY === true,
-    columns: process.stdout.columns || PIPE_COLUMNS,
+    columns: stdout.columns || PIPE_COLUMNS,
     colours: isTerminal && !env.NO_COLOR && env.TERM !== "dumb",
   };
 }
 
 /** A reader that has seen enough, such as `head`, ends the command without a word. */
 export function endWithReader(): void {
-  process.stdout.on("error", (error: NodeJS.ErrnoException) =>
-    process.exit(error.code === "EPIPE" ? EXIT.done : EXIT.failed),
-  );
+  stdout.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? EXIT.done : EXIT.failed));
   process.stderr.on("error", () => {});
 }
 
 /** For a program that goes on without readers. */
 export function outliveReaders(): void {
-  process.stdout.on("error", () => {});
+  stdout.on("error", () => {});
   process.stderr.on("error", () => {});
 }
 

@@ -55,6 +55,7 @@ export async function sendEvent(context: CommandContext): Promise<ExitCode> {
   else {
     output.print(shownRuns(runIds, runs, output.isTerminal ? output.columns : 0));
     output.note(await hintFor(client, name, { isLater, started }));
+    if (options.wait && runIds.length === 0) output.note("So --wait has no run to wait for; the event is stored.\n");
   }
   return options.wait ? exitCodeOfRuns(runs) : EXIT.done;
 }

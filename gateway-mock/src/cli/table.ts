@@ -29,8 +29,16 @@ export function oneLine(text: string): string {
   return visible(text).replaceAll(/\s+/g, " ").trim();
 }
 
-/** Without control characters but line ends: names and messages come from apps and events. */
+/**
+ * Without control characters but line ends, nor those that turn the direction of what follows: names and messages come
+ * from apps and events.
+ */
 export function visible(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not reach a terminal.
-  return text.replaceAll(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, " ");
+  const controls = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028\u2029]/g;
+  return withoutTurns(text).replaceAll(controls, " ");
 }
+
+/** Overrides, embeddings, isolates and marks of direction: they would show what follows in another order than it has. */
+const withoutTurns = (text: string): string =>
+  text.replaceAll(/[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, "\ufffd");

@@ -92,6 +92,9 @@ async function readEffects(command: string, { runId, eventId }: ShownRound): Pro
   }
 }
 
+const UNSEEN =
+  "What code outside of steps reads from the clock, at random or from elsewhere is found only where step ids, the result or effects follow from it.";
+
 function reportText(report: TortureReport, columns: number): string {
   const { functionId, seed, rounds, steps, problems, notes } = report;
   const rows = steps.map(({ step, bodies, roundsRepeated, resultsDiffer }) => [
@@ -108,7 +111,7 @@ function reportText(report: TortureReport, columns: number): string {
   });
   const verdict =
     problems.length === 0
-      ? `Nothing was found in ${rounds} rounds.\n`
+      ? `Nothing was found in ${rounds} rounds. ${UNSEEN}\n`
       : `${problems.length} found in ${rounds} rounds, seed ${seed}:\n`;
   const asides = notes.map((note) => `Note: ${note}\n`).join("");
   return `\n${steps.length === 0 ? "" : `${table}\n`}${asides}${verdict}${found.join("")}`;

@@ -145,6 +145,7 @@ function placeOf({ stack }: PlainError): string | undefined {
 /** What comes from apps and events may hold anything; a line is a line. */
 function shown(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not reach a terminal.
-  const line = text.replaceAll(/[\u0000-\u001f\u007f-\u009f\s]+/g, " ").trim();
+  const controls = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\s]+/g;
+  const line = text.replaceAll(controls, " ").trim();
   return line.length > MAX_TEXT ? `${line.slice(0, MAX_TEXT)}…` : line;
 }

@@ -24,6 +24,14 @@ describe("Tables", () => {
     expect(visible(red)).not.toMatch(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/);
     expect(tableText(["NAME"], [[red]])).toBe("NAME\n[31mred 2J\n");
   });
+
+  test("what an app calls its things cannot turn the direction of what follows", () => {
+    const turned = "order-\u202egnp.exe\u2066 \u200f\u061c";
+    expect(tableText(["NAME"], [[turned]])).toBe("NAME\norder-\ufffdgnp.exe\ufffd \ufffd\ufffd\n");
+    // Scripts that are written from right to left, and joined characters, stay as they are.
+    const fine = "\u05e9\u05dc\u05d5\u05dd \ud83d\udc69\u200d\ud83d\udcbb";
+    expect(visible(fine)).toBe(fine);
+  });
 });
 
 describe("The list of workers", () => {

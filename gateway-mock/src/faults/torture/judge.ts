@@ -150,10 +150,36 @@ function stepReport(hash: string, step: string, played: readonly PlayedRound[]):
   };
 }
 
+/** Whether what both runs have of a step is the same, so that neither end nor way can follow from a step. */
+function haveSameResults(first: PlayedRound, second: PlayedRound): boolean {
+  const resultsOf = ({ run }: PlayedRound): ReadonlyMap<string, string> =>
+    new Map(run.bodies.map(({ hash, resultJson }) => [hash, resultJson]));
+  const there = resultsOf(second);
+  return [...resultsOf(first)].every(([hash, result]) => (there.get(hash) ?? result) === result);
+}
+
+function stepsOfOne(first: PlayedRound, second: PlayedRound): string[] {
+  const [here, there] = [stepsOf(first.run), stepsOf(second.run)];
+  const missing = (steps: typeof here, from: typeof here) =>
+    steps.filter(({ hash }) => from.every((one) => one.hash !== hash)).map(({ name }) => name);
+  return [...missing(here, there), ...missing(there, here)];
+}
+
 function notesOf(first: PlayedRound, second: PlayedRound): string[] {
   const notes: string[] = [];
+  const areSame = haveSameResults(first, second);
+  const others = areSame ? stepsOfOne(first, second) : [];
+  if (others.length > 0) {
+    const names = others.map((name) => `"${name}"`).join(", ");
+    notes.push(
+      `Not every run in which nothing goes wrong has ${names}, though other steps give the same: what decides is read outside of steps, such as the clock, a random number or the run's id. Decide by the event and by results of steps.`,
+    );
+  }
   if (first.run.outputJson !== second.run.outputJson) {
-    notes.push("What the run returns differs even when nothing goes wrong, so results were not compared.");
+    const why = areSame
+      ? ", though its steps give the same: part of it is computed outside of steps, such as from the clock, a random number or the run's id. Results were not compared."
+      : ", so results were not compared.";
+    notes.push(`What the run returns differs even when nothing goes wrong${why}`);
   }
   if (first.effectsJson === null) {
     notes.push("No effects were read, so effects that happened twice could not be seen.");
