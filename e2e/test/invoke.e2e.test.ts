@@ -114,7 +114,7 @@ test("a run that is started by name gives its result, typed by the function", as
   const again = await app.invoke(fns.order, { data: { item: "cup" }, id: "order-1" });
   expect([again.id, again.isNew, await run.cancel()]).toEqual([run.id, false, false]);
 
-  const client = new HoldfastClient({ id: "web", baseUrl: app.options.apiBaseUrl, isDev: true }, {});
+  const client = new HoldfastClient({ id: "web", baseUrl: app.options.apiBaseUrl ?? "", isDev: true }, {});
   const named = await client.invoke<typeof fns.order>("shop-order", { data: { item: "plate" } });
   expect((await named.result()).paid.item).toBe("plate");
   expect(await client.runs.handle<typeof fns.order>(run.id).result()).toEqual(result);

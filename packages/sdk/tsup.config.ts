@@ -41,7 +41,7 @@ const CONTENTS = {
   opentelemetry: /^src\/(opentelemetry|telemetry\/tracing)\.ts$/,
   isolate: /^src\/(isolate|runtime|steps\/(isolated|step-signal))\.ts$|^\.\.\/core|(^|\/)node_modules\/ms\//,
   operate:
-    /^src\/(operate|version|operate\/[^/]+|events\/send-http|runs\/function-name|steps\/(points-in-time|wire-duration))\.ts$|^\.\.\/(core|protocol\/src\/(index|json-text|limits)\.ts)|(^|\/)node_modules\/ms\//,
+    /^src\/(operate|version|operate\/[^/]+|events\/(gateway-access|send-http)|runs\/function-name|steps\/(points-in-time|wire-duration))\.ts$|^\.\.\/(core|protocol\/src\/(index|json-text|limits)\.ts)|(^|\/)node_modules\/ms\//,
   testing:
     /^src\/(testing|function-test\/[^/]+)\.ts$|^\.\.\/(core|engine|protocol|store)\/|(^|\/)node_modules\/(ms|ulid)\//,
   sdk: /^(?!\.\.\/(engine|store)\/|src\/function-test\/)/,

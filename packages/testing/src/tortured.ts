@@ -78,11 +78,14 @@ interface NextRound {
  * reorders what its worker says, and loses answers of the database; reports what differs from a run in which nothing goes
  * wrong. The gateway is the one at its app's `baseUrl`: that of `startTestGateway()`, or a `dev` gateway of its own.
  * @example const report = await tortured(order, { data: { card: "4242" } }); expect(report.problems).toEqual([]);
- * @throws HoldfastError `OPTION_INVALID`; `FAULTS_REFUSED`; `FAULT_INVALID` when a run does not end by itself
+ * @throws HoldfastError `OPTION_INVALID`, `OPTION_MISSING`; `FAULTS_REFUSED`; `FAULT_INVALID` when a run does not end by itself
  */
 export async function tortured(fn: TorturedFunction, options: TortureOptions = {}): Promise<TortureReport> {
   const { client } = definitionOf(fn);
   const url = client.options.apiBaseUrl;
+  if (url === undefined) {
+    throw new HoldfastError("OPTION_MISSING", "tortured() needs a gateway: pass `baseUrl` to the function's app.");
+  }
   if (options.connect === false) return torture(url, fn.slug, options);
   const connection = await client.connect({ functions: [fn], drainTimeout: CLOSE_MS });
   try {
@@ -98,7 +101,7 @@ const CLOSE_MS = 1_000;
 /** What the SDK keeps in a function. */
 interface Definition {
   readonly client: {
-    readonly options: { readonly apiBaseUrl: string };
+    readonly options: { readonly apiBaseUrl?: string };
     connect(options: object): Promise<{ close(): Promise<void> }>;
   };
 }

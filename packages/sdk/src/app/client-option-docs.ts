@@ -5,7 +5,8 @@ export const CLIENT_OPTION_DOCS: { readonly [Name in keyof Required<ClientOption
   id: "the app's id; required",
   appVersion: "version of this deployment; handlers of the runs that it starts get it as `version`",
   isDev: "a gateway on this machine, keys optional; the variable may also hold the gateway's address",
-  baseUrl: "where the gateway is; in development `http://localhost:8288`",
+  baseUrl:
+    "where the gateway is; required outside development, where it is `http://localhost:8288`. No other address is ever assumed",
   signingKey:
     "for connecting: at least 32 hex digits (`openssl rand -hex 32`), with or without a prefix; only its hash is kept; required outside development",
   signingKeyFallback: "used when the gateway rejects `signingKey`",

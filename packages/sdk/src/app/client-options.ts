@@ -22,7 +22,8 @@ export interface ClientOptions<Schemas extends SchemaMap = SchemaMap> {
   readonly isDev?: boolean;
   /**
    * Where the gateway is, for its API and for events. `HOLDFAST_BASE_URL`, `..._API_BASE_URL`,
-   * `..._EVENT_API_BASE_URL`.
+   * `..._EVENT_API_BASE_URL`. Required outside development: without it every call fails with `OPTION_MISSING`, and
+   * nothing is sent. Inngest's service is named as `https://api.inngest.com`.
    * @example baseUrl: "https://holdfast.internal"
    */
   readonly baseUrl?: string;

@@ -21,8 +21,9 @@ import type { ClientOptions } from "./client-options.ts";
 import { hashSigningKey, isBranchKey } from "./signing-key.ts";
 
 const DEV_URL = "http://localhost:8288/";
-const CLOUD_API_URL = "https://api.inngest.com/";
-const CLOUD_EVENT_URL = "https://inn.gs/";
+/** Inngest's service takes events at another address than calls: a name of one stands for both. */
+const INNGEST_API_URL = "https://api.inngest.com/";
+const INNGEST_EVENT_URL = "https://inn.gs/";
 
 /** @throws HoldfastError `OPTION_INVALID`, `OPTION_MISSING`, `ENVIRONMENT_INVALID` */
 export function resolveClientOptions(options: ClientOptions, env: Environment): ResolvedClientOptions {
@@ -33,8 +34,13 @@ export function resolveClientOptions(options: ClientOptions, env: Environment): 
   read("fetch");
   read("schemas");
   const { mode, devUrl } = resolveMode(options, env);
-  const baseUrl = (variables: readonly string[], fallback: string): string =>
-    withSlash(readRow("baseUrl", { ...CLIENT_OPTIONS.baseUrl, variables }, options.baseUrl, env) ?? devUrl ?? fallback);
+  const baseUrl = (variables: readonly string[], ofInngest: string): string | undefined => {
+    const named = readRow("baseUrl", { ...CLIENT_OPTIONS.baseUrl, variables }, options.baseUrl, env) ?? devUrl;
+    const url = named ?? (mode === "dev" ? DEV_URL : undefined);
+    return url !== undefined && isInngest(url) ? ofInngest : url && withSlash(url);
+  };
+  const apiBaseUrl = baseUrl(["_API_BASE_URL", "_BASE_URL"], INNGEST_API_URL);
+  const eventBaseUrl = baseUrl(["_EVENT_API_BASE_URL", "_BASE_URL"], INNGEST_EVENT_URL);
   const appVersion = read("appVersion");
   const environment = read("env");
   const eventKey = read("eventKey");
@@ -47,8 +53,8 @@ export function resolveClientOptions(options: ClientOptions, env: Environment): 
     id: asAppId(options.id, "the option `id`"),
     ...(appVersion === undefined ? {} : { appVersion }),
     mode,
-    apiBaseUrl: baseUrl(["_API_BASE_URL", "_BASE_URL"], mode === "dev" ? DEV_URL : CLOUD_API_URL),
-    eventBaseUrl: baseUrl(["_EVENT_API_BASE_URL", "_BASE_URL"], mode === "dev" ? DEV_URL : CLOUD_EVENT_URL),
+    ...(apiBaseUrl === undefined ? {} : { apiBaseUrl }),
+    ...(eventBaseUrl === undefined ? {} : { eventBaseUrl }),
     ...(eventKey === undefined ? {} : { eventKey: new Secret(eventKey) }),
     ...(signingKey === undefined ? {} : { signingKey }),
     ...(signingKeyFallback === undefined ? {} : { signingKeyFallback }),
@@ -85,6 +91,11 @@ function asSigningKey(environment: string | undefined): OptionParser<Secret> {
     }
     return new Secret(hashSigningKey(key, capitalised(source)));
   };
+}
+
+function isInngest(url: string): boolean {
+  const { host } = new URL(url);
+  return host === new URL(INNGEST_API_URL).host || host === new URL(INNGEST_EVENT_URL).host;
 }
 
 function withSlash(url: string): string {

@@ -1,6 +1,6 @@
 /** A call of any path of a gateway's API, for packages that build on this one. */
 import { HoldfastError } from "@holdfast/core";
-import type { GatewayAccess } from "./gateway-access.ts";
+import { apiBase, type GatewayAccess } from "./gateway-access.ts";
 import { callSigned, type Judgement, type SendPorts } from "./send-http.ts";
 
 export interface GatewayRequest {
@@ -25,7 +25,7 @@ export async function callApi(
   { method, body, signal }: GatewayRequest,
   ports: SendPorts,
 ): Promise<GatewayAnswer> {
-  const url = new URL(path, access.apiBaseUrl).href;
+  const url = new URL(path, apiBase(access)).href;
   const request = {
     url,
     headers: body === undefined ? {} : { "Content-Type": "application/json" },

@@ -13,7 +13,7 @@ import {
   type TimerHandle,
 } from "@holdfast/core";
 import { SDK_NAME } from "../version.ts";
-import type { GatewayAccess } from "./gateway-access.ts";
+import { apiBase, type GatewayAccess } from "./gateway-access.ts";
 import { type RunEvent, readContinued, readFacts, readSnapshot } from "./run-events.ts";
 import type { RunStatus } from "./runs.ts";
 import { jsonRecord, type SendPorts } from "./send-http.ts";
@@ -70,7 +70,7 @@ export async function* followRuns(
   { signal, from = "now", links = "all" }: FollowOptions,
   ports: SendPorts,
 ): AsyncGenerator<RunEvent, void> {
-  const url = new URL(pathOf(target, from, links), options.apiBaseUrl).href;
+  const url = new URL(pathOf(target, from, links), apiBase(options)).href;
   const known = new Set<string>();
   let lastId: string | null = null;
   let hasBegun = false;

@@ -1,7 +1,7 @@
 /** Fetches what a request was too large to carry: the events and finished steps of its run. */
 import { HoldfastError } from "@holdfast/core";
 import { isRecord, parseJsonBytes, RUNS_PATH } from "@holdfast/protocol";
-import type { GatewayAccess } from "./gateway-access.ts";
+import { apiBase, type GatewayAccess } from "./gateway-access.ts";
 import { callSigned, type Judgement, jsonRecord, type SendPorts } from "./send-http.ts";
 
 /** What a request that is too large leaves out. */
@@ -26,7 +26,7 @@ export async function fetchRunState(
   signal: AbortSignal,
 ): Promise<FetchedRunState> {
   const part = async <T>(name: string, read: (value: unknown) => T | undefined): Promise<T> => {
-    const url = new URL(`${RUNS_PATH}/${encodeURIComponent(runId)}/${name}`, options.apiBaseUrl).href;
+    const url = new URL(`${RUNS_PATH}/${encodeURIComponent(runId)}/${name}`, apiBase(options)).href;
     const request = { url, headers: {}, tryTimeoutMs: TRY_TIMEOUT_MS, signal };
     const answer = await callSigned(options, request, ports, (status, text) => judge(status, text, read));
     if (answer.ok) return answer.value;

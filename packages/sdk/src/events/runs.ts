@@ -1,7 +1,7 @@
 /** Runs as a gateway's API shows them to those who sent the events. Tried again like events that are sent. */
 import { HoldfastError } from "@holdfast/core";
 import { isRecord } from "@holdfast/protocol";
-import type { GatewayAccess } from "./gateway-access.ts";
+import { apiBase, type GatewayAccess } from "./gateway-access.ts";
 import { callSigned, type Judgement, jsonRecord, type SendPorts, type SendRequest } from "./send-http.ts";
 
 export type RunStatus = "PENDING" | "RUNNING" | "WAITING" | "COMPLETED" | "FAILED" | "CANCELLED";
@@ -238,7 +238,7 @@ async function get<T>(
   ports: SendPorts,
   read: (status: number, body: Record<string, unknown>) => T | undefined,
 ): Promise<T> {
-  const url = new URL(path, options.apiBaseUrl).href;
+  const url = new URL(path, apiBase(options)).href;
   const judge = (status: number, text: string): Judgement<T> => {
     const body = jsonRecord(text);
     const value = (status >= 200 && status < 300) || status === 404 ? read(status, body) : undefined;

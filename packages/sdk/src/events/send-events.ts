@@ -8,7 +8,7 @@ import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { traceFields } from "../telemetry/tracing.ts";
 import { SDK_NAME } from "../version.ts";
 import { attachedSchema, isStandardSchema, type OutgoingEvent, type SchemaMap, validateData } from "./event-types.ts";
-import type { GatewayAccess } from "./gateway-access.ts";
+import { eventBase, type GatewayAccess } from "./gateway-access.ts";
 import { callGateway, type Judgement, jsonRecord, type SendPorts } from "./send-http.ts";
 
 export interface SentEvents {
@@ -34,7 +34,7 @@ export async function sendEvents(
   if (answer.ok) return { ids: answer.value };
   throw new HoldfastError(
     "EVENT_SEND_FAILED",
-    `The gateway at ${new URL(options.eventBaseUrl).origin} did not accept the events${answer.tries}: ${answer.reason}`,
+    `The gateway at ${new URL(request.url).origin} did not accept the events${answer.tries}: ${answer.reason}`,
     { cause: answer.cause },
   );
 }
@@ -153,6 +153,7 @@ function encodeEvent(event: OutgoingEvent, clock: Clock, trace: object): string 
 const invalid = (message: string): HoldfastError => new HoldfastError("EVENT_INVALID", message);
 
 function eventUrl(options: GatewayAccess): string {
+  const base = eventBase(options);
   if (options.eventKey === undefined && options.mode === "cloud") {
     throw new HoldfastError(
       "OPTION_MISSING",
@@ -160,7 +161,7 @@ function eventUrl(options: GatewayAccess): string {
     );
   }
   const key = encodeURIComponent(options.eventKey?.reveal() ?? "NO_EVENT_KEY_SET");
-  return new URL(`e/${key}`, options.eventBaseUrl).href;
+  return new URL(`e/${key}`, base).href;
 }
 
 /** Names a request, so that the gateway knows it when it is repeated. */

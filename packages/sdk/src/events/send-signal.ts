@@ -1,7 +1,7 @@
 /** Sends a signal to the run that waits for it. `send-http.ts` makes the call and repeats it. */
 import { HoldfastError, messageOf } from "@holdfast/core";
 import { isRecord, WIRE_LIMITS } from "@holdfast/protocol";
-import type { GatewayAccess } from "./gateway-access.ts";
+import { apiBase, type GatewayAccess } from "./gateway-access.ts";
 import { callSigned, type Judgement, jsonRecord, type SendPorts } from "./send-http.ts";
 
 export interface OutgoingSignal {
@@ -22,7 +22,7 @@ export interface SentSignal {
  */
 export async function sendSignal(options: GatewayAccess, given: OutgoingSignal, ports: SendPorts): Promise<SentSignal> {
   const { signal, data } = given ?? {};
-  const url = new URL("v1/signals", options.apiBaseUrl).href;
+  const url = new URL("v1/signals", apiBase(options)).href;
   const body = encode(signal, data);
   const answer = await callSigned(
     options,

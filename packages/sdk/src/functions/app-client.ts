@@ -3,6 +3,9 @@ import type { OutgoingEvent, SchemaMap } from "../events/event-types.ts";
 import type { GatewayAccess } from "../events/gateway-access.ts";
 import type { FetchedRunState } from "../events/run-state.ts";
 
+/** For `connect`, which sees `events/` through this room alone. */
+export { apiBase } from "../events/gateway-access.ts";
+
 /** What the options of an app and the environment came to. */
 export interface ResolvedClientOptions extends GatewayAccess {
   readonly id: string;

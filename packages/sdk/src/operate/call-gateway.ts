@@ -1,6 +1,6 @@
 /** The calls of `holdfast/operate`: which app's gateway, with which keys, and what a refusal becomes. */
 import { type ErrorCode, HoldfastError, systemClock, systemRandom, systemTimers } from "@holdfast/core";
-import type { GatewayAccess } from "../events/gateway-access.ts";
+import { apiBase, type GatewayAccess } from "../events/gateway-access.ts";
 import { callSigned, type FetchLike, type Judgement, jsonRecord, type SendRequest } from "../events/send-http.ts";
 
 /** The client whose gateway is operated: `new Holdfast(...)` or `new HoldfastClient(...)`. */
@@ -28,7 +28,7 @@ export async function callGatewayApi<T extends object>(
   { path, body, ...request }: GatewayCall,
   isOptional = false,
 ): Promise<T | null> {
-  const url = new URL(path, client.options.apiBaseUrl).href;
+  const url = new URL(path, apiBase(client.options)).href;
   const headers: Record<string, string> = body === undefined ? {} : { "Content-Type": "application/json" };
   const sent = body === undefined ? {} : { body: JSON.stringify(body) };
   const fetch = client.fetch ?? ((to: string, init: RequestInit) => globalThis.fetch(to, init));

@@ -2,7 +2,7 @@
 import { type Clock, type ErrorCode, HoldfastError, messageOf } from "@holdfast/core";
 import { isRecord, WIRE_LIMITS } from "@holdfast/protocol";
 import type { UntypedData } from "../events/event-types.ts";
-import type { GatewayAccess } from "../events/gateway-access.ts";
+import { apiBase, type GatewayAccess } from "../events/gateway-access.ts";
 import { seedHeader } from "../events/send-events.ts";
 import { callSigned, type Judgement, jsonRecord, type SendPorts } from "../events/send-http.ts";
 import { checkKnown } from "../options.ts";
@@ -78,7 +78,7 @@ export async function invokeRun(
 ): Promise<StartedRun> {
   const name = functionNameOf(target, access.id, "invoke()");
   const body = bodyOf(given, ports.clock);
-  const url = new URL(`v1/functions/${encodeURIComponent(name)}/runs`, access.apiBaseUrl).href;
+  const url = new URL(`v1/functions/${encodeURIComponent(name)}/runs`, apiBase(access)).href;
   const headers = { "Content-Type": "application/json", "x-inngest-event-id-seed": seedHeader(ports) };
   const answer = await callSigned(access, { url, headers, body }, ports, judge);
   if (!answer.ok) {

@@ -2,7 +2,7 @@
 import { backoffDelayMs, HoldfastError, type PlainError, sleep } from "@holdfast/core";
 import { isRecord } from "@holdfast/protocol";
 import { type FollowOptions, followRuns } from "../events/follow-runs.ts";
-import type { GatewayAccess } from "../events/gateway-access.ts";
+import { apiBase, type GatewayAccess } from "../events/gateway-access.ts";
 import type { RunEvent } from "../events/run-events.ts";
 import { cancelRun, fetchRun, type Run, type RunStatus } from "../events/runs.ts";
 import type { SendPorts } from "../events/send-http.ts";
@@ -71,7 +71,7 @@ async function existing(access: GatewayAccess, id: string, ports: SendPorts): Pr
   const run = await fetchRun(access, id, ports);
   if (run?.continuedAs) return existing(access, run.continuedAs, ports);
   if (run) return run;
-  throw new HoldfastError("RUNS_UNAVAILABLE", `There is no run ${id} (any more) at ${access.apiBaseUrl}.`);
+  throw new HoldfastError("RUNS_UNAVAILABLE", `There is no run ${id} (any more) at ${apiBase(access)}.`);
 }
 
 async function resultOf<Output>(

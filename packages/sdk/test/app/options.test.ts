@@ -12,12 +12,10 @@ const failsWith = (code: string, text: string) =>
   expect.objectContaining({ code, message: expect.stringContaining(text) });
 
 describe("Mode and addresses", () => {
-  test("a client uses the cloud by default", () => {
-    expect(resolve()).toMatchObject({
-      mode: "cloud",
-      apiBaseUrl: "https://api.inngest.com/",
-      eventBaseUrl: "https://inn.gs/",
-    });
+  test("a client is for production by default, and no gateway stands in for one that was not named", () => {
+    expect(resolve()).toMatchObject({ mode: "cloud" });
+    expect(resolve()).not.toHaveProperty("apiBaseUrl");
+    expect(resolve()).not.toHaveProperty("eventBaseUrl");
   });
 
   test.each([["1"], ["true"], ["TRUE"]])("INNGEST_DEV=%s selects a gateway on this machine", (value) => {
@@ -34,10 +32,8 @@ describe("Mode and addresses", () => {
   ])("INNGEST_DEV=%s selects dev mode at that address", (value, url) => {
     expect(resolve({}, { INNGEST_DEV: value })).toMatchObject({ mode: "dev", apiBaseUrl: url, eventBaseUrl: url });
     expect(resolve({ isDev: true }, { INNGEST_DEV: value }).apiBaseUrl).toBe(url);
-    expect(resolve({ isDev: false }, { INNGEST_DEV: value })).toMatchObject({
-      mode: "cloud",
-      apiBaseUrl: "https://api.inngest.com/",
-    });
+    expect(resolve({ isDev: false }, { INNGEST_DEV: value })).toMatchObject({ mode: "cloud" });
+    expect(resolve({ isDev: false }, { INNGEST_DEV: value }).apiBaseUrl).toBeUndefined();
   });
 
   test("an option takes precedence over HOLDFAST_* variables, and these over INNGEST_*", () => {

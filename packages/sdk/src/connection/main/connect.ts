@@ -15,7 +15,7 @@ import {
 } from "@holdfast/core";
 import { FairTurns, UNLIMITED_TURNS } from "../../execution/fair-turns.ts";
 import { createMainThreadStrategy } from "../../execution/main-thread.ts";
-import type { ResolvedClientOptions } from "../../functions/app-client.ts";
+import { apiBase, type ResolvedClientOptions } from "../../functions/app-client.ts";
 import { appQueues } from "../../functions/app-queues.ts";
 import { EventSchemas } from "../../functions/event-schemas.ts";
 import { type AppInput, appManifest, createRegistry, registrationHints } from "../../functions/registry.ts";
@@ -160,7 +160,7 @@ function configOf(
   const manifests = apps.map((app) => appManifest(app.client, app.functions, eventSchemas));
   const os = nodeModule("node:os");
   return {
-    apiBaseUrl: client.apiBaseUrl,
+    apiBaseUrl: apiBase(client),
     ...(gatewayUrl === undefined ? {} : { gatewayUrl }),
     ...(client.env === undefined ? {} : { envName: client.env }),
     ...(client.signingKey === undefined ? {} : { hashedSigningKey: client.signingKey.reveal() }),
@@ -232,6 +232,7 @@ function commonClientOptions(apps: unknown): ResolvedClientOptions {
       `The clients of "${first.id}" and "${other.id}" differ in \`${differing}\`; apps of one connection must share it.`,
     );
   }
+  apiBase(first);
   if (first.mode === "cloud" && first.signingKey === undefined) {
     throw new HoldfastError(
       "OPTION_MISSING",
