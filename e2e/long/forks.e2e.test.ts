@@ -52,7 +52,7 @@ async function answerWaits(cluster: Cluster, over: () => boolean): Promise<void>
   while (!over()) {
     const rows = await sql<{ run_id: string; name: string; seed: number }[]>`
       SELECT w.run_id, f.data::jsonb ->> 'name' AS name, (e.payload::jsonb #>> '{data,seed}')::int AS seed
-      FROM holdfast.waits w JOIN holdfast.runs r ON r.id = w.run_id JOIN holdfast.events e ON e.id = r.event_id
+      FROM holdfast.waits w JOIN holdfast.runs r ON r.id = w.run_id JOIN holdfast.whole_events e ON e.id = r.event_id
       JOIN holdfast.run_facts f ON f.run_id = w.run_id AND f.key = w.key AND f.kind = 'STEP_WAITING'`;
     const events = [...new Set(rows.map((row) => row.seed))].map((of) => ({ name: "program/go", data: { seed: of } }));
     if (events.length > 0) await api.send(events).catch(() => {});
@@ -189,7 +189,7 @@ async function runAll(
     await allEnded(cluster);
     const origins = await cluster.sql<{ id: string; seed: number }[]>`
       SELECT r.id, (e.payload::jsonb #>> '{data,seed}')::int AS seed FROM holdfast.runs r
-      JOIN holdfast.events e ON e.id = r.event_id WHERE r.event_name = 'program/rich'`;
+      JOIN holdfast.whole_events e ON e.id = r.event_id WHERE r.event_name = 'program/rich'`;
     expect(origins).toHaveLength(programs);
     helpers.push(disturb(() => over));
     const made: Made[] = [];

@@ -40,7 +40,7 @@ async function runsOf({ sql }: Cluster): Promise<Found[]> {
        WHERE run_id = run.id AND kind IN ('STEP_COMPLETED', 'STEP_FAILED')) AS settled,
       (SELECT string_agg(kind || coalesce(' ' || (data::jsonb #>> '{step,name}'), '') || ' ' || attempt || '.' || iteration, ', ' ORDER BY seq, place)
        FROM holdfast.run_facts WHERE run_id = run.id) AS log
-    FROM holdfast.runs AS run JOIN holdfast.events AS event ON event.id = run.event_id`;
+    FROM holdfast.runs AS run JOIN holdfast.whole_events AS event ON event.id = run.event_id`;
   return found.map(({ id, status, output, error, payload, settled, log }) => ({
     runId: id,
     seed: JSON.parse(payload).data.seed,
@@ -89,7 +89,7 @@ function wrongOf(found: Found, noted: readonly string[], kills: boolean): string
 async function sendWhatIsWaitedFor(cluster: Cluster, over: () => boolean): Promise<void> {
   while (!over()) {
     const live = await cluster.sql`
-      SELECT event.payload FROM holdfast.runs AS run JOIN holdfast.events AS event ON event.id = run.event_id
+      SELECT event.payload FROM holdfast.runs AS run JOIN holdfast.whole_events AS event ON event.id = run.event_id
       WHERE run.ended_at IS NULL`;
     const seeds = live.map(({ payload }): number => JSON.parse(payload).data.seed);
     const events = seeds

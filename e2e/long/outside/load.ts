@@ -41,7 +41,7 @@ export class Load {
     while (!this.#over.signal.aborted) {
       const waiting = await sql`
         SELECT (payload::jsonb -> 'data' ->> 'n')::int AS n FROM holdfast.waits AS wait
-        JOIN holdfast.runs AS run ON run.id = wait.run_id JOIN holdfast.events AS event ON event.id = run.event_id
+        JOIN holdfast.runs AS run ON run.id = wait.run_id JOIN holdfast.whole_events AS event ON event.id = run.event_id
         WHERE wait.name = 'outside/go'`.catch(() => []);
       await Promise.all(waiting.map(({ n }) => this.#try({ name: "outside/go", data: { n } }).catch(() => {})));
       await sleep(300);

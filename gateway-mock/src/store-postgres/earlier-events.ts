@@ -9,15 +9,17 @@ import { textArray, timeOf } from "./connection/pg-values.ts";
 
 const MAX_PAGE = 100_000;
 
+const WHOLE = "holdfast.whole_event(e.payload, e.id, e.name, e.ts)";
+
 /**
  * Looked at in the order of ids, which is that of the table. What is cheap to compare comes first: of most events the
  * payload is never read. A text may also stand in the payload with escapes, a number with an exponent.
  */
 const SCAN = `SELECT max(e.id) AS last, count(*)::int AS seen, json_agg(e.id ORDER BY e.id) FILTER (WHERE
   CASE WHEN e.name = $2 AND e.received_at >= ${timeOf("$3::float8")} AND strpos(e.run_ids, $4) = 0
-    THEN $5::text IS NULL OR strpos(e.payload, $5::text) > 0 OR strpos(e.payload, '\\') > 0
+    THEN $5::text IS NULL OR strpos(${WHOLE}, $5::text) > 0 OR strpos(e.payload, '\\') > 0
       OR ($5::text !~ '^"' AND e.payload ~ '[:,[][[:space:]]*-?[0-9.]+[eE]') ELSE false END)::text AS ids
-FROM (SELECT id, name, received_at, run_ids, payload FROM holdfast.events WHERE id > $1 ORDER BY id LIMIT $6) e`;
+FROM (SELECT id, name, received_at, run_ids, ts, payload FROM holdfast.events WHERE id > $1 ORDER BY id LIMIT $6) e`;
 
 interface ScanRow {
   readonly last: string | null;

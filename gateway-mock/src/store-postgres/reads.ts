@@ -11,6 +11,7 @@ import type {
   RunEnd,
   StoreReads,
 } from "@holdfast/store";
+import { wholeEvent } from "./connection/compact-events.ts";
 import type { Database, Query } from "./connection/database.ts";
 import { isAmong, msOf, msSince, textArray } from "./connection/pg-values.ts";
 
@@ -72,7 +73,7 @@ async function detailsOf(query: Query, asked: readonly string[]): Promise<Map<st
   );
   if (rows.length === 0) return new Map();
   const runIds = rows.map(({ id }) => id).sort();
-  const logs = await loadLogs(query, textArray(runIds));
+  const logs = await loadLogs(query, rows);
   const jobs = await query<JobRow>(
     `SELECT run_id, id, kind, key, attempt, epoch, ${msOf("available_at")} AS available_ms, leased_by,
 ${msOf("claimed_at")} AS claimed_ms, epoch = 0 OR unplaced_since IS NOT NULL AS is_unplaced
@@ -121,7 +122,7 @@ const detailOf = (row: EventRow): EventDetail => ({
   name: row.name,
   tsMs: row.ts_ms,
   receivedMs: row.received_ms,
-  payloadJson: row.payload,
+  payloadJson: wholeEvent(row.payload, { id: row.id, name: row.name, tsMs: row.ts_ms }),
   runIds: row.run_ids === "" ? [] : row.run_ids.split(" "),
 });
 

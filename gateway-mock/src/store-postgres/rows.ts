@@ -2,6 +2,7 @@
  * Columns of run heads and log rows, and how a row becomes a value of the port; shared by reads, claims and the writer.
  */
 import type { RunHead, RunStatus, StoredLogRow } from "@holdfast/store";
+import type { LogContext } from "./connection/compact-facts.ts";
 import { readFacts } from "./connection/log-rows.ts";
 import { msOf } from "./connection/pg-values.ts";
 
@@ -68,8 +69,9 @@ export interface LogDbRow {
 
 export const LOG_COLUMNS = `run_id, seq::float8 AS seq, ${msOf("at")} AS at_ms, version, status, facts, data`;
 
-export function factsOfRow({ seq, at_ms: atMs, version, status, facts, data }: LogDbRow): StoredLogRow[] {
-  return readFacts(facts, data).map(({ kind, key, attempt, iteration, dataJson }) => {
+export function factsOfRow(row: LogDbRow, context: LogContext): StoredLogRow[] {
+  const { seq, at_ms: atMs, version, status, facts, data } = row;
+  return readFacts(facts, data, context).map(({ kind, key, attempt, iteration, dataJson }) => {
     return { seq, atMs, kind, key, attempt, iteration, dataJson, headVersion: version, headStatus: status };
   });
 }

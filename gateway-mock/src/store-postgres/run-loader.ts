@@ -1,5 +1,6 @@
 /** Loads runs with their logs, as many as are asked for in two statements. */
 import type { StoredLogRow, StoredRun } from "@holdfast/store";
+import { contextOf } from "./connection/compact-facts.ts";
 import type { Query } from "./connection/database.ts";
 import { isAmong, textArray } from "./connection/pg-values.ts";
 
@@ -16,20 +17,23 @@ export async function loadRuns(query: Query, runIds: readonly string[]): Promise
   if (runIds.length === 0) return [];
   const ids = textArray([...new Set(runIds)].sort());
   const heads = await query<HeadRow>(HEADS, [ids]);
-  const logs = await loadLogs(query, ids);
+  const logs = await loadLogs(query, heads);
   return heads.flatMap((row) => {
     const log = logs.get(row.id);
     return log ? [{ head: headOf(row), log }] : [];
   });
 }
 
-/** `ids`: an array, sorted. */
-export async function loadLogs(query: Query, ids: string): Promise<Map<string, StoredLogRow[]>> {
+/** Of runs whose heads were read. */
+export async function loadLogs(query: Query, heads: readonly HeadRow[]): Promise<Map<string, StoredLogRow[]>> {
+  const contexts = new Map(heads.map((head) => [head.id, contextOf(head)]));
   const byRun = new Map<string, StoredLogRow[]>();
-  for (const row of await query<LogDbRow>(LOGS, [ids])) {
+  if (contexts.size === 0) return byRun;
+  for (const row of await query<LogDbRow>(LOGS, [textArray([...contexts.keys()].sort())])) {
+    const context = contexts.get(row.run_id) ?? { runId: row.run_id };
     const log = byRun.get(row.run_id);
-    if (log) log.push(...factsOfRow(row));
-    else byRun.set(row.run_id, factsOfRow(row));
+    if (log) log.push(...factsOfRow(row, context));
+    else byRun.set(row.run_id, factsOfRow(row, context));
   }
   return byRun;
 }

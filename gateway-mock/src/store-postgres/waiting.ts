@@ -14,7 +14,7 @@ import {
   type WaitingFact,
 } from "@holdfast/store";
 import type { Param, Query } from "./connection/database.ts";
-import { readFacts } from "./connection/log-rows.ts";
+import { lineBegins, readFacts } from "./connection/log-rows.ts";
 import { isAmong, msOf, numberArray, textArray, timeOf } from "./connection/pg-values.ts";
 import { type HeadRow, headColumns, headOf } from "./rows.ts";
 import { waitsOfRuns } from "./waits.ts";
@@ -54,15 +54,17 @@ interface FactRow {
   readonly data: string;
 }
 
+const WAITING_LINES = WAITING_KINDS.flatMap(lineBegins).join("|");
+
 /** Rows without such a fact are recognised by their names, so that what is large in them is not read. */
 const FACTS = `SELECT l.run_id, l.seq::float8 AS seq, ${msOf("l.at")} AS at_ms, f.line,
-  CASE WHEN f.line LIKE 'RUN_CREATED %' THEN
-    CASE WHEN strpos(f.data, ',"event":') BETWEEN 1 AND ${MAX_WAITING_FACT + 1} THEN left(f.data, strpos(f.data, ',"event":') - 1) || '}' ELSE '{}' END
-  WHEN length(f.data) > ${MAX_WAITING_FACT} THEN '{}' ELSE f.data END AS data
+  CASE WHEN f.line ~ '^(${lineBegins("RUN_CREATED").join("|")}) ' THEN
+    CASE WHEN strpos(w.data, ',"event":') BETWEEN 1 AND ${MAX_WAITING_FACT + 1} THEN left(w.data, strpos(w.data, ',"event":') - 1) || '}' ELSE '{}' END
+  WHEN length(w.data) > ${MAX_WAITING_FACT} THEN '{}' ELSE w.data END AS data
 FROM holdfast.run_log l
 CROSS JOIN LATERAL unnest(string_to_array(l.facts, E'\\n'), string_to_array(l.data, E'\\x1e')) WITH ORDINALITY AS f(line, data, place)
-WHERE ${isAmong("l.run_id", "$1::text[]")} AND l.facts ~ '(^|\\n)(${WAITING_KINDS.join("|")}) '
-  AND split_part(f.line, ' ', 1) = ANY ('{${WAITING_KINDS.join(",")}}')
+CROSS JOIN LATERAL (SELECT holdfast.whole_fact(f.data, l.run_id, '', '') AS data) w
+WHERE ${isAmong("l.run_id", "$1::text[]")} AND l.facts ~ '(^|\\n)(${WAITING_LINES}) ' AND f.line ~ '^(${WAITING_LINES}) '
 ORDER BY l.run_id, l.seq, f.place`;
 
 export async function openRuns(query: Query, runIds: readonly string[]): Promise<OpenRun[]> {

@@ -25,6 +25,7 @@ import {
   newRun,
   passJob,
   runDone,
+  type SeededRun,
   seedLeased,
   seedRun,
   stepDone,
@@ -245,6 +246,42 @@ describe("Batches at the database", () => {
     expect(await trips(() => bench.store.commit({ ...runDone(run), removeJobs: "all" }))).toEqual(ONE);
     expect(await bench.store.getRun(run.runId)).toMatchObject({ head: { status: "COMPLETED", version: 2 }, jobs: [] });
   });
+
+  it.each([
+    ["short", '"done"'],
+    ["long", JSON.stringify("x".repeat(70_000))],
+  ])(
+    "runs that were claimed end in one trip with when they began, their jobs gone; one output is %s",
+    async (_, outputJson) => {
+      const functionId = newId();
+      const seeded: SeededRun[] = [];
+      for (let count = 0; count < 4; count += 1) seeded.push(await seedRun(bench.store, { run: { functionId } }));
+      const claimed = await bench.store.claim({
+        gatewayId: "gateway-a",
+        leaseMs: 60_000,
+        wants: [{ functionId, limit: 9 }],
+      });
+      expect(claimed).toHaveLength(4);
+      const [held] = await bench.db.sql`SELECT round(date_part('epoch', min(claimed_at)) * 1000)::float8 AS at
+      FROM holdfast.queue WHERE function_id = ${functionId}`;
+      const ends = (): Promise<unknown> =>
+        Promise.all(
+          seeded.map((run, index) => {
+            const head = { status: "COMPLETED", outputJson: index === 1 ? outputJson : '"done"' } as const;
+            const log = [logRow("RUN_COMPLETED", "", { dataJson: `{"output":${head.outputJson}}` })];
+            return bench.store.commit({ ...runDone(run), log, head });
+          }),
+        );
+      const { batches, optimistic } = await trips(ends);
+      expect(optimistic).toBe(batches);
+      for (const [index, { runId }] of seeded.entries()) {
+        const run = await bench.store.getRun(runId);
+        const outputs = index === 1 ? outputJson : '"done"';
+        expect(run?.head).toMatchObject({ status: "COMPLETED", version: 2, startedMs: held?.at, outputJson: outputs });
+        expect(run?.jobs).toEqual([]);
+      }
+    },
+  );
 
   it("a batch with a unit that cannot win reads first: that unit loses, all others win and are written once", async () => {
     const runs = await Promise.all(Array.from({ length: 10 }, () => seedLeased(bench.store)));

@@ -7,7 +7,14 @@ import { dataLength, dataList, dataTexts, factsText, readFacts } from "../../src
 import { byLength, ownTextsOf } from "../../src/store-postgres/connection/pg-values.ts";
 import { answering, together } from "../../src/store-postgres/writer/together.ts";
 
-const key = fc.oneof(fc.string(), fc.string({ unit: fc.constantFrom("\\", "\n", "n", " ", '"') }));
+const hash = fc.string({ unit: fc.constantFrom(..."0123456789abcdef"), minLength: 40, maxLength: 40 });
+const key = fc.oneof(
+  fc.string(),
+  hash,
+  hash.map((text) => text.toUpperCase()),
+  fc.string().map((text) => `=${text}`),
+  fc.string({ unit: fc.constantFrom("\\", "\n", "n", " ", '"') }),
+);
 const fact: fc.Arbitrary<LogRow> = fc.record({
   kind: fc.constantFrom(...LOG_KINDS),
   key,
@@ -21,7 +28,7 @@ describe("Rows of the run log", () => {
   it("facts are read as they were written, whatever is in their keys", () => {
     fc.assert(
       fc.property(facts, (written) => {
-        expect(readFacts(factsText(written), dataList([written]))).toEqual(written);
+        expect(readFacts(factsText(written), dataList([{ facts: written }]))).toEqual(written);
       }),
       { numRuns: runs(2_000) },
     );
@@ -30,9 +37,9 @@ describe("Rows of the run log", () => {
   it("the same where the data of a row is a parameter of its own, whose length is known before", () => {
     fc.assert(
       fc.property(facts, (written) => {
-        const [data = ""] = dataTexts([written]);
+        const [data = ""] = dataTexts([{ facts: written }]);
         expect(readFacts(factsText(written), data)).toEqual(written);
-        expect(dataLength(written)).toBe(data.length - (written.length - 1));
+        expect(dataLength(written)).toBe(written.map(({ dataJson }) => dataJson).join("").length);
       }),
       { numRuns: runs(1_000) },
     );
@@ -61,12 +68,13 @@ describe("Rows of the run log", () => {
   it("what is not JSON is refused where it would be taken for two facts", () => {
     const bad: LogRow = { kind: "PINNED", key: "", attempt: 0, iteration: 0, dataJson: '"\u001e"' };
     const good: LogRow = { ...bad, dataJson: "1" };
-    expect(dataList([[good, good], [good]])).toBe("1\u001e1\u001f1");
-    expect(() => dataList([[good], [bad, bad]])).toThrow(TypeError);
-    expect(() => dataList([[bad], [good]])).toThrow(TypeError);
-    expect(() => dataList([[good], [{ ...bad, dataJson: '"\u001f"' }]])).toThrow(TypeError);
-    expect(dataTexts([[good, good], [good]])).toEqual(["1\u001e1", "1"]);
-    expect(() => dataTexts([[good], [bad]])).toThrow(TypeError);
+    const listOf = (...rows: LogRow[][]): string => dataList(rows.map((facts) => ({ facts })));
+    expect(listOf([good, good], [good])).toBe("1\u001e1\u001f1");
+    expect(() => listOf([good], [bad, bad])).toThrow(TypeError);
+    expect(() => listOf([bad], [good])).toThrow(TypeError);
+    expect(() => listOf([good], [{ ...bad, dataJson: '"\u001f"' }])).toThrow(TypeError);
+    expect(dataTexts([{ facts: [good, good] }, { facts: [good] }])).toEqual(["1\u001e1", "1"]);
+    expect(() => dataTexts([{ facts: [good] }, { facts: [bad] }])).toThrow(TypeError);
   });
 });
 

@@ -46,7 +46,7 @@ const DUMPS = {
     ${ms("created_at")} AS "createdMs", lost, lane,
     slot_a AS "slotA", slot_b AS "slotB", throttle, ${ms("unplaced_since")} AS "unplacedSinceMs",
     wanted_version AS "wantedVersion" FROM holdfast.queue`,
-  events: `SELECT id, name, ${ms("received_at")} AS "receivedMs", run_ids AS "runIds", payload FROM holdfast.events`,
+  events: `SELECT id, name, ${ms("received_at")} AS "receivedMs", run_ids AS "runIds", payload FROM holdfast.whole_events`,
   flowRules: `SELECT function_id AS "functionId", kind, key, count, ${ms("at")} AS "atMs", run_id AS "runId", data,
     ${ms("due_at")} AS "dueMs", CASE WHEN expires_at = 'infinity' THEN NULL ELSE ${ms("NULLIF(expires_at, 'infinity')")} END AS "expiresMs"
     FROM holdfast.gates`,

@@ -10,6 +10,7 @@ import {
   MAX_CHANGE_BYTES,
   type StoreChanges,
 } from "@holdfast/store";
+import { contextOf } from "../connection/compact-facts.ts";
 import type { Database, Query } from "../connection/database.ts";
 import { readFacts } from "../connection/log-rows.ts";
 import { msOf, textArray } from "../connection/pg-values.ts";
@@ -54,15 +55,15 @@ SELECT n.snapshot::text AS snapshot, GREATEST(pg_snapshot_xmax($1::pg_snapshot):
 FROM n LEFT JOIN LATERAL (${rows} ORDER BY seq, run_id LIMIT $7) l ON true`;
 
 /** $9 up to which number, $10 functions or null, $11 runs. Rows are looked for by number, their runs one by one. */
-const OF_FUNCTIONS = read(`SELECT ${columns}, r.function_id FROM holdfast.run_log x
-  CROSS JOIN LATERAL (SELECT f.function_id FROM holdfast.runs f WHERE f.id = x.run_id OFFSET 0) r
+const OF_FUNCTIONS = read(`SELECT ${columns}, r.* FROM holdfast.run_log x
+  CROSS JOIN LATERAL (SELECT f.function_id, f.event_id, f.event_name FROM holdfast.runs f WHERE f.id = x.run_id OFFSET 0) r
   WHERE x.seq + 0 >= $8::bigint AND x.seq + 0 <= $9::bigint AND ${conditions}
     AND ($10::text[] IS NULL OR r.function_id = ANY($10::text[]) OR x.run_id = ANY($11::text[]))`);
 /** $9 runs. */
-const OF_RUNS = read(`SELECT w.*, r.function_id FROM unnest($9::text[]) AS asked(id)
+const OF_RUNS = read(`SELECT w.*, r.* FROM unnest($9::text[]) AS asked(id)
   CROSS JOIN LATERAL (SELECT ${columns} FROM holdfast.run_log x WHERE x.run_id = asked.id
     AND x.seq >= $8::bigint AND ${conditions} OFFSET 0) w
-  CROSS JOIN LATERAL (SELECT f.function_id FROM holdfast.runs f WHERE f.id = w.run_id OFFSET 0) r`);
+  CROSS JOIN LATERAL (SELECT f.function_id, f.event_id, f.event_name FROM holdfast.runs f WHERE f.id = w.run_id OFFSET 0) r`);
 
 interface ChangeRow {
   readonly snapshot: Snapshot;
@@ -76,6 +77,8 @@ interface ChangeRow {
   readonly facts: string;
   readonly data: string | null;
   readonly function_id: string;
+  readonly event_id: string;
+  readonly event_name: string;
 }
 
 /** What of the database is needed here. */
@@ -157,7 +160,7 @@ function reachedBy(stage: Stage, next: Snapshot, known: number, until: Position 
 
 function changeOf(row: ChangeRow, stage: Stage, next: Snapshot): LogChange {
   const runId = row.run_id ?? "";
-  const facts = readFacts(row.facts, row.data ?? "");
+  const facts = readFacts(row.facts, row.data ?? "", contextOf({ id: runId, ...row }));
   return {
     runId,
     functionId: row.function_id,

@@ -1,7 +1,8 @@
 /** Statements for windows of collected events (debounce, batch) and the jobs that end them. */
 import { type Fence, MAX_OPEN_WINDOWS, type OpenWindow, type WindowKey, type WindowKind } from "@holdfast/store";
+import { wholeEvent } from "../connection/compact-events.ts";
 import type { Query } from "../connection/database.ts";
-import { intervalOf, textArray } from "../connection/pg-values.ts";
+import { intervalOf, msOf, textArray } from "../connection/pg-values.ts";
 
 export async function postponeJob(query: Query, { jobId, epoch }: Fence, delayMs: number): Promise<boolean> {
   const text = `UPDATE holdfast.queue SET available_at = now() + ${intervalOf("$3::float8")}, leased_by = NULL
@@ -54,9 +55,9 @@ function held({ count, data, due_in_ms }: WindowRow): Pick<OpenWindow, "count" |
 }
 
 export async function loadEvents(query: Query, eventIds: readonly string[]): Promise<string[]> {
-  const rows = await query<{ payload: string }>(
-    `SELECT e.payload FROM unnest($1::text[]) WITH ORDINALITY AS n(id, place) JOIN holdfast.events e USING (id) ORDER BY n.place`,
+  const rows = await query<{ id: string; name: string; ts_ms: number; payload: string }>(
+    `SELECT e.id, e.name, ${msOf("e.ts")} AS ts_ms, e.payload FROM unnest($1::text[]) WITH ORDINALITY AS n(id, place) JOIN holdfast.events e USING (id) ORDER BY n.place`,
     [textArray(eventIds)],
   );
-  return rows.map((row) => row.payload);
+  return rows.map(({ id, name, ts_ms: tsMs, payload }) => wholeEvent(payload, { id, name, tsMs }));
 }

@@ -3,12 +3,15 @@
  * it gone, and who ended it before has left the job that notifies the run which invoked it.
  */
 import type { DeleteOutcome } from "@holdfast/store";
+import { wholeEvent } from "../connection/compact-events.ts";
+import { contextOf, wholeFact } from "../connection/compact-facts.ts";
 import type { Database, Query } from "../connection/database.ts";
 import { isAmong, textArray } from "../connection/pg-values.ts";
 
 interface RunRow {
   readonly id: string;
   readonly event_id: string;
+  readonly event_name: string;
   readonly is_living: boolean;
   readonly is_held: boolean;
   readonly is_needed: boolean;
@@ -26,7 +29,7 @@ interface EventRow {
 const LOCK = `SELECT r.id FROM holdfast.runs r WHERE ${isAmong("r.id", "$1::text[]")} ORDER BY r.id FOR UPDATE`;
 
 /** A statement of its own, after the locks: it sees what those wrote whom the locks have waited for. */
-const LOOK = `SELECT r.id, r.event_id, r.ended_at IS NULL AS is_living,
+const LOOK = `SELECT r.id, r.event_id, r.event_name, r.ended_at IS NULL AS is_living,
   EXISTS (SELECT FROM holdfast.run_holds h WHERE h.run_id = r.id) AS is_held,
   EXISTS (SELECT FROM holdfast.queue q WHERE q.run_id = '' AND q.kind = 'child' AND q.key = r.id)
     OR EXISTS (SELECT FROM holdfast.waits w WHERE w.name = r.id AND w.kind = 'invoke') AS is_needed,
@@ -87,8 +90,9 @@ async function deleteAll(query: Query, runs: readonly RunRow[]): Promise<void> {
 }
 
 /** A batch that was collected, and no rerun of one, which only knows its first event. */
-const isBatch = ({ created }: RunRow): boolean => {
-  const meta = created?.slice(0, created.indexOf(',"event":')) ?? "";
+const isBatch = ({ id, event_id, event_name, created }: RunRow): boolean => {
+  const whole = wholeFact(created ?? "", contextOf({ id, event_id, event_name }));
+  const meta = whole.slice(0, whole.indexOf(',"event":'));
   return meta.includes('"eventLength":') && !meta.includes('"rerunOf":') && !meta.includes('"forkedFrom":');
 };
 
@@ -112,7 +116,7 @@ WHERE e.id = n.id AND ${isAmong("e.id", "$1::text[]")}`,
   const looseIds = loose.map(({ id }) => id).sort();
   await query(`DELETE FROM holdfast.events e WHERE ${isAmong("e.id", "$1::text[]")}`, [textArray(looseIds)]);
   const keyed = events.flatMap(({ id, name, start }) => {
-    const key = looseIds.includes(id) ? senderIdIn(start) : undefined;
+    const key = looseIds.includes(id) ? senderIdIn(wholeEvent(start, { id, name, tsMs: 0 })) : undefined;
     return key === undefined ? [] : [{ name, key, id }];
   });
   await query(

@@ -104,7 +104,7 @@ interface Answered {
 
 /**
  * One round trip: a statement that is a transaction by itself, where nothing has to be locked before; else the locks, in
- * a statement of their own, and then what is looked up under them and written. Where a condition does not hold,
+ * a statement of their own with what is a lock itself, and then what is looked up under them and written. Where a condition does not hold,
  * everything after it fails for that.
  */
 async function sendExpected(
@@ -115,7 +115,7 @@ async function sendExpected(
 ): Promise<Answered> {
   const send = ({ text, params }: Statement): Promise<object[]> => query(text, params);
   const setMark = expectMark(needs, found, mark);
-  const locks = lockExpected(found, needs, setMark);
+  const locks = lockExpected(found, needs, writes, setMark);
   const [first, second] = writesOf(writes);
   if (!locks && second.length === 0) {
     const parts = { mark: setMark, ...(log ? { log } : {}) };
@@ -123,8 +123,12 @@ async function sendExpected(
     const [row] = (await send(answering(parts, first, answer))) as (TimeOfMark & LogAnswer)[];
     return { marked: row, told: log ? row : undefined };
   }
-  const begun = [query("BEGIN"), send(locks ?? answering({ mark: setMark }, [], `SELECT ${MARKED}`))] as const;
-  const rest = [...writeStatements(writes, log).map(send), query("COMMIT")];
+  const { statement, left } = locks ?? {
+    statement: answering({ mark: setMark }, [], `SELECT ${MARKED}`),
+    left: writes,
+  };
+  const begun = [query("BEGIN"), send(statement)] as const;
+  const rest = [...writeStatements(left, log).map(send), query("COMMIT")];
   for (const sent of rest) sent.catch(() => {});
   const [, marks] = await Promise.all(begun);
   const [[told] = []] = await Promise.all(rest);

@@ -2,9 +2,17 @@
  * Statements of the writer for the run log: rows that it adds, and which facts are there already. A fact is looked for
  * only in rows after those that its writer had seen (docs/decisions/0058).
  */
-import { type BatchAnswer, factKeyOf, type LogAddition, type LogWrite } from "@holdfast/store";
+import {
+  type BatchAnswer,
+  factKeyOf,
+  type LogAddition,
+  type LogWrite,
+  type NewRun,
+  type RunWrite,
+} from "@holdfast/store";
+import type { LogContext } from "../connection/compact-facts.ts";
 import type { Statement } from "../connection/database.ts";
-import { dataLength, dataList, dataTexts, factsText, readFacts } from "../connection/log-rows.ts";
+import { dataLength, dataList, dataTexts, factsText, IS_NAMED, readFacts } from "../connection/log-rows.ts";
 import { byLength, isBetween, numberArray, ownTextsOf, rowsOf, textArray, textsOf } from "../connection/pg-values.ts";
 
 /** Rows of the runs after those that were seen. Run by run, so that each is a look into the index, however long the log. */
@@ -17,7 +25,7 @@ const BASE = "nextval('holdfast.run_log_seq')::float8 AS base";
 
 const EXPECT_NEW = `WITH newer AS MATERIALIZED (
   ${newer(
-    "n.run_id, l.seq, string_to_array(l.facts, E'\\n') && string_to_array(n.facts, E'\\n') AS known",
+    `n.run_id, l.seq, ${IS_NAMED("l.facts")} OR string_to_array(l.facts, E'\\n') && string_to_array(n.facts, E'\\n') AS known`,
     rowsOf({ run_id: "$1::text[]", seen: "$2::bigint[]", facts: "$3::text[]" }),
   )}
 ) SELECT ${BASE}, (SELECT CASE WHEN bool_or(known) THEN holdfast.expect(false) END FROM newer),
@@ -30,7 +38,10 @@ export interface LogAnswer {
   readonly newer: string | null;
 }
 
-/** Ends the transaction when one of these facts is in the log already. Answers with a `LogAnswer`. */
+/**
+ * Ends the transaction when one of these facts is in the log already, or may be under another name. Answers with a
+ * `LogAnswer`.
+ */
 export function expectNewFacts(additions: readonly LogAddition[]): Statement {
   if (additions.length === 0) return TAKE_NUMBERS;
   const sorted = [...additions].sort((a, b) => (a.runId < b.runId ? -1 : 1));
@@ -83,9 +94,24 @@ export function newerByRun(rows: Iterable<readonly [string, number]>): NonNullab
 export const newerOf = ({ newer: text }: LogAnswer): NonNullable<BatchAnswer["newer"]> =>
   newerByRun(text === null ? [] : (JSON.parse(text) as [string, number][]));
 
-/** Beside a statement `log` that answers with a `LogAnswer`: the rows are numbered from its `base` on. */
-export function insertLog(logs: readonly LogWrite[], places: readonly number[]): Statement[] {
-  const rows = logs.map((log, index) => ({ log, place: places[index] ?? 0 }));
+/** Its event is said by its head: those who read the log have that, too. */
+const contextFor = (runId: string, run: NewRun | undefined): LogContext =>
+  run ? { runId, event: { id: run.eventId, name: run.eventName } } : { runId };
+
+/**
+ * Beside a statement `log` that answers with a `LogAnswer`: the rows are numbered from its `base` on. `runs`: those
+ * that the batch makes.
+ */
+export function insertLog(
+  logs: readonly LogWrite[],
+  places: readonly number[],
+  runs: readonly RunWrite[],
+): Statement[] {
+  const made = new Map(runs.map(({ run }) => [run.id, run]));
+  const rows = logs.map((log, index) => {
+    const context = contextFor(log.runId, made.get(log.runId));
+    return { log, context, place: places[index] ?? 0 };
+  });
   const { short, long } = byLength(rows, ({ log }) => dataLength(log.facts));
   return [
     ...(short.length > 0 ? [insertRows(short, false)] : []),
@@ -95,11 +121,12 @@ export function insertLog(logs: readonly LogWrite[], places: readonly number[]):
 
 interface PlacedLog {
   readonly log: LogWrite;
+  readonly context: LogContext;
   readonly place: number;
 }
 
 function insertRows(rows: readonly PlacedLog[], isLong: boolean): Statement {
-  const facts = rows.map(({ log }) => log.facts);
+  const facts = rows.map(({ log, context }) => ({ facts: log.facts, context }));
   return {
     text: `INSERT INTO holdfast.run_log (run_id, seq, at, version, status, facts, data)
 SELECT run_id, (SELECT base FROM log)::bigint + place, now(), version, status, facts, data
@@ -116,7 +143,7 @@ FROM ${rowsOf({
       numberArray(rows.map(({ place }) => place)),
       numberArray(rows.map(({ log }) => log.version)),
       textArray(rows.map(({ log }) => log.status)),
-      textArray(facts.map(factsText)),
+      textArray(rows.map(({ log }) => factsText(log.facts))),
       ...(isLong ? dataTexts(facts) : [dataList(facts)]),
     ],
   };

@@ -1,11 +1,12 @@
 /**
  * Statements that fail a batch at once when the database is not as an optimistic plan expects it (docs/decisions/0030).
  */
-import type { LockedRows, Needs } from "@holdfast/store";
+import type { LockedRows, Needs, WriteSet } from "@holdfast/store";
 import type { Statement } from "../connection/database.ts";
 import { codeOf, NOT_AS_EXPECTED } from "../connection/pg-errors.ts";
-import { isAmong, isRegistry, textArray } from "../connection/pg-values.ts";
+import { byLength, isAmong, isRegistry, textArray } from "../connection/pg-values.ts";
 
+import { outputLength, updateHeads } from "./heads.ts";
 import { type BatchMark, JOBS_BY_ID, JOBS_BY_ID_AND_RUN, jobParams, MARK_COLUMNS, SET_MARK } from "./sql.ts";
 import { answering } from "./together.ts";
 
@@ -41,14 +42,42 @@ const asExpected = (
 const EXPECT_JOBS = `SELECT ${asExpected("$2", "$3")} AS found FROM (${JOBS_BY_ID}) q`;
 const EXPECT_JOBS_OF_RUNS = `SELECT ${asExpected("$4", "$5")} AS found FROM (${JOBS_BY_ID_AND_RUN}) q`;
 
-/** Answers with one row, whose `found` says whether the jobs that are locked are those that were expected. */
-function expectJobs({ jobs }: LockedRows, needs: Needs): Statement {
-  const { jobIds, jobsOfRuns, passesOfRuns } = needs;
+function fencesOf(
+  { jobs }: LockedRows,
+  jobIds: readonly string[],
+): { readonly fences: string[]; readonly text: string } {
   const fences = jobIds.filter((id) => jobs.has(id));
-  const text = fences.map((id) => `${id} ${jobs.get(id)?.epoch} ${jobs.get(id)?.runId}`).join("\n");
+  return { fences, text: fences.map((id) => `${id} ${jobs.get(id)?.epoch} ${jobs.get(id)?.runId}`).join("\n") };
+}
+
+/** Answers with one row, whose `found` says whether the jobs that are locked are those that were expected. */
+function expectJobs(found: LockedRows, needs: Needs): Statement {
+  const { jobIds, jobsOfRuns, passesOfRuns } = needs;
+  const { fences, text } = fencesOf(found, jobIds);
   const rest = [textArray(fences), text];
   if (jobsOfRuns.length + passesOfRuns.length === 0) return { text: EXPECT_JOBS, params: [textArray(jobIds), ...rest] };
   return { text: EXPECT_JOBS_OF_RUNS, params: [...jobParams(needs), ...rest] };
+}
+
+/** Rows that are removed need no lock of their own: their removal is one. In the order of locks, as they are joined. */
+const REMOVE_JOBS = `DELETE FROM holdfast.queue q USING (SELECT id FROM (
+  SELECT unnest($1::text[]) AS id UNION SELECT id FROM holdfast.queue WHERE run_id = ANY($2::text[])) u ORDER BY id OFFSET 0) n
+WHERE q.id = n.id RETURNING q.id, q.run_id, q.epoch`;
+const EXPECT_REMOVED = `SELECT ${asExpected("$1", "$2")} AS found FROM removed`;
+
+/** Whether the batch removes all jobs that it needs: all of them are of runs that end. */
+function removesAll({ jobs }: LockedRows, { jobIds, passesOfRuns }: Needs, { removeJobsOfRuns }: WriteSet): boolean {
+  if (passesOfRuns.length > 0) return false;
+  const runIds = new Set(removeJobsOfRuns);
+  return jobIds.every((id) => runIds.has(jobs.get(id)?.runId ?? ""));
+}
+
+function removeExpected(found: LockedRows, { jobIds, jobsOfRuns }: Needs): Record<string, Statement> {
+  const { fences, text } = fencesOf(found, jobIds);
+  return {
+    removed: { text: REMOVE_JOBS, params: [textArray(jobIds), textArray(jobsOfRuns)] },
+    jobs: { text: EXPECT_REMOVED, params: [textArray(fences), text] },
+  };
 }
 
 const EXPECT_RUNS = `SELECT COALESCE(string_agg(id || ' ' || version, E'\\n' ORDER BY id), '') = $2::text AS found FROM (
@@ -60,19 +89,53 @@ function expectRuns({ runs }: LockedRows, { runIds }: Needs): Statement {
   return { text: EXPECT_RUNS, params: [textArray(runIds), text] };
 }
 
+/** Answers with one row, whose `found` says whether all heads were changed, each from the version that was expected. */
+const EXPECT_CHANGED = "SELECT count(*) = $1::int AS found FROM changed";
+
+/** What is left to be written after a statement that locks, and writes what needs no lock of its own. */
+export interface ExpectedLocks {
+  readonly statement: Statement;
+  readonly left: WriteSet;
+}
+
 /**
  * The statement that takes the place of a look, under the same locks in the same order: it ends the transaction where it
  * finds anything else. What is looked for under these locks has to be in a statement after it. Null: there is nothing to
  * be locked, so the batch can be one statement.
  */
-export function lockExpected(found: LockedRows, needs: Needs, mark: Statement): Statement | null {
+export function lockExpected(
+  found: LockedRows,
+  needs: Needs,
+  writes: WriteSet,
+  setMark: Statement,
+): ExpectedLocks | null {
   const { jobIds, jobsOfRuns, passesOfRuns, runIds } = needs;
   const parts: Record<string, Statement> = {};
-  if (jobIds.length + jobsOfRuns.length + passesOfRuns.length > 0) parts.jobs = expectJobs(found, needs);
-  if (runIds.length > 0) parts.runs = expectRuns(found, needs);
-  const names = Object.keys(parts);
-  if (names.length === 0) return null;
+  const conditions: string[] = [];
+  let left = writes;
+  // Long outputs are written by a statement of their own, so not all heads would be changed in the order of their ids.
+  const isShort = byLength(writes.heads, outputLength).long.length === 0;
+  if (jobIds.length + jobsOfRuns.length + passesOfRuns.length > 0) {
+    // A head that is changed later looks for the job that began the run.
+    if (isShort && removesAll(found, needs, writes)) {
+      Object.assign(parts, removeExpected(found, needs));
+      left = { ...left, removeJobs: [], removeJobsOfRuns: [] };
+    } else parts.jobs = expectJobs(found, needs);
+    conditions.push("jobs");
+  }
+  if (runIds.length > 0) {
+    if (isShort) {
+      // Each of them is a decision on the version that it expects (`expectRows`): the head is locked by its change.
+      const heads = [...writes.heads].sort((a, b) => (a.runId < b.runId ? -1 : 1));
+      parts.changed = updateHeads(heads, { isLong: false, isExpected: true });
+      parts.runs = { text: EXPECT_CHANGED, params: [runIds.length] };
+      left = { ...left, heads: [] };
+    } else parts.runs = expectRuns(found, needs);
+    conditions.push("runs");
+  }
+  if (conditions.length === 0) return null;
   // One after the other, as they stand here.
-  const conditions = names.map((name) => expect(`(SELECT found FROM ${name})`));
-  return answering({ mark, ...parts }, [], `SELECT ${[MARKED, ...conditions].join(", ")}`);
+  const expected = conditions.map((name) => expect(`(SELECT found FROM ${name})`));
+  const statement = answering({ mark: setMark, ...parts }, [], `SELECT ${[MARKED, ...expected].join(", ")}`);
+  return { statement, left };
 }

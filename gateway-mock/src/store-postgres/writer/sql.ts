@@ -5,7 +5,6 @@ import {
   type EventWrite,
   eventKeyOf,
   type FlowRules,
-  type HeadWrite,
   type LockedJob,
   type LockedRows,
   type LockedRun,
@@ -15,10 +14,10 @@ import {
   type RunWrite,
   type WriteSet,
 } from "@holdfast/store";
+import { compactEvent } from "../connection/compact-events.ts";
 import type { Query, Statement } from "../connection/database.ts";
 import { ConnectionLost } from "../connection/pg-errors.ts";
 import {
-  booleanArray,
   byLength,
   isAmong,
   jsonList,
@@ -35,6 +34,7 @@ import { freeKeys, HOLD_KEYS, holdParams, type KeyRow, READ_KEYS } from "./event
 import { lockFlowRules, writeFlowRules } from "./flow-rule-rows.ts";
 
 import { insertGraphRuns } from "./graph-runs.ts";
+import { outputLength, updateHeads } from "./heads.ts";
 import { insertJobs } from "./jobs.ts";
 import { factsOf, insertLog, type NewerRow, newerByRun, readNewer } from "./log.ts";
 
@@ -171,8 +171,8 @@ export function writesOf(writes: WriteSet): readonly [readonly Statement[], read
   if (made.length > 0) first.push(insertOrigins(made));
   const ofGraphs = runs.filter(({ run }) => run.graph);
   if (ofGraphs.length > 0) first.push(insertGraphRuns(ofGraphs));
-  if (logs.length > 0) first.push(...insertLog(logs, placesOf(logs)));
-  first.push(...apart(heads, ({ output }) => output?.length ?? 0, updateHeads));
+  if (logs.length > 0) first.push(...insertLog(logs, placesOf(logs), runs));
+  first.push(...apart(heads, outputLength, (some, isLong) => updateHeads(some, { isLong, isExpected: false })));
   if (removeJobs.length + removeJobsOfRuns.length > 0) first.push(deleteJobs(removeJobs, removeJobsOfRuns));
   first.push(...deleteWaits(removeWaits, removeWaitsOfRuns));
   if (newJobs.length > 0) first.push(insertJobs(newJobs, true));
@@ -217,7 +217,7 @@ function apart<Row>(
 }
 
 function insertEvents(rows: readonly EventWrite[], isLong: boolean): Statement {
-  const payloads = rows.map(({ event }) => event.payloadJson);
+  const payloads = rows.map(({ event }) => compactEvent(event.payloadJson, event));
   return {
     text: `INSERT INTO holdfast.events (id, name, ts, received_at, run_ids, payload)
 SELECT id, name, ${timeOf("ts")}, now(), run_ids, payload
@@ -266,56 +266,6 @@ FROM ${rowsOf({
     ],
   };
 }
-
-const HEAD_COLUMNS = {
-  id: "$1::text[]",
-  version: "$2::int[]",
-  status: "$3::text[]",
-  job: "$4::text[]",
-  ended: "$5::bool[]",
-  error: textsOf("$6"),
-  app_version: "$7::text[]",
-};
-const DEADLINE_COLUMNS = { moved: "$8::bool[]", deadline: "$9::float8[]" };
-
-/** Deadlines hardly ever change: without any the statement has no word of them. */
-function updateHeads(rows: readonly HeadWrite[], isLong: boolean): Statement {
-  const deadlines = rows.some(({ deadlineMs }) => deadlineMs !== undefined);
-  const outputs = rows.map(({ output }) => output);
-  const last = deadlines ? 10 : 8;
-  const output = isLong ? ownTextsOf(last, rows.length) : textsOf(`$${last}`);
-  return {
-    text: `UPDATE holdfast.runs r SET version = n.version, status = n.status,
-  started_at = CASE WHEN n.status = 'PENDING' THEN r.started_at
-    ELSE COALESCE(r.started_at, (SELECT q.claimed_at FROM holdfast.queue q WHERE q.id = n.job), now()) END,
-  ended_at = CASE WHEN n.ended THEN now() END,
-  output = n.output, error = n.error,
-  app_version = COALESCE(n.app_version, r.app_version)${
-    deadlines
-      ? `,
-  deadline_at = CASE WHEN n.moved THEN ${timeOf("n.deadline")} ELSE r.deadline_at END`
-      : ""
-  }
-FROM ${rowsOf({ ...HEAD_COLUMNS, ...(deadlines ? DEADLINE_COLUMNS : {}), output })}
-WHERE r.id = n.id`,
-    params: [
-      textArray(rows.map((row) => row.runId)),
-      numberArray(rows.map((row) => row.version)),
-      textArray(rows.map((row) => row.status)),
-      textArray(rows.map((row) => row.jobId)),
-      booleanArray(rows.map((row) => row.ended)),
-      jsonList(rows.map((row) => row.error)),
-      textArray(rows.map((row) => row.appVersion)),
-      ...(deadlines ? deadlineParams(rows) : []),
-      ...(isLong ? outputs : [jsonList(outputs)]),
-    ],
-  };
-}
-
-const deadlineParams = (rows: readonly HeadWrite[]): string[] => [
-  booleanArray(rows.map(({ deadlineMs }) => deadlineMs !== undefined)),
-  numberArray(rows.map(({ deadlineMs }) => deadlineMs ?? null)),
-];
 
 function deleteJobs(jobIds: readonly string[], runIds: readonly string[]): Statement {
   if (runIds.length === 0) {
