@@ -34,6 +34,12 @@ export interface AddedRows extends Pick<Transition, "fence" | "log"> {
   readonly raisesVersion: boolean;
 }
 
+interface Written {
+  readonly outcome: CommitOutcome;
+  /** The log has rows that the state in memory does not have. */
+  readonly isBehind: boolean;
+}
+
 interface Observers {
   readonly counts: FunctionCounts;
   readonly notices: Notices;
@@ -124,8 +130,7 @@ export class RunCache {
   async add(runId: string, rows: AddedRows): Promise<CommitOutcome> {
     const seen = this.peek(runId)?.seq;
     try {
-      const written = this.#write(transitionOf(runId, rows, seen)).finally(() => this.#added(runId));
-      const { outcome, isBehind } = await written;
+      const { outcome, isBehind } = await this.#writeBeside(transitionOf(runId, rows, seen));
       if (!outcome.won) return outcome;
       const state = this.peek(runId);
       if (state) this.#applyStored(state, rows.log, outcome);
@@ -154,7 +159,16 @@ export class RunCache {
     return outcome;
   }
 
-  async #write(transition: Transition): Promise<{ outcome: CommitOutcome; isBehind: boolean }> {
+  /** Rows without a new version: what was read meanwhile may lack them, whether they were stored or not. */
+  async #writeBeside(transition: Transition): Promise<Written> {
+    try {
+      return await this.#write(transition);
+    } finally {
+      this.#added(transition.runId);
+    }
+  }
+
+  async #write(transition: Transition): Promise<Written> {
     const run = this.#run(transition.runId);
     run.writing += 1;
     try {

@@ -74,25 +74,34 @@ export class RunUpdater {
     this.newId = createUlidFactory(options.clock, options.random);
   }
 
-  context(takenSignals: ReadonlySet<string> = NO_SIGNALS): DecideContext {
+  context(takenSignals?: ReadonlySet<string>): DecideContext {
     const { random, settings } = this.#options;
-    const { functions, expressions } = this.#parts;
+    const { time, spans } = this.#parts;
     const { retry, maxSteps, maxStateLength } = settings;
     return {
-      nowMs: this.#parts.time.nowMs(),
-      latestMs: this.#parts.time.latestMs(),
+      nowMs: time.nowMs(),
+      latestMs: time.latestMs(),
       random,
       newId: this.newId,
       retry,
       maxSteps,
       maxStateLength,
-      hasFunction: (functionId) => functions.get(functionId)?.active === true || this.#workers.accepts(functionId),
-      expressionProblem: (source) => expressions.problem(source),
-      waitMatch: (condition, eventText) => expressions.matchOf(condition, () => seenText(eventText)),
-      isSignalTaken: (signal) => takenSignals.has(signal),
-      spanOf: this.#parts.spans.spanOf,
+      hasFunction: this.#hasFunction,
+      expressionProblem: this.#expressionProblem,
+      waitMatch: this.#waitMatch,
+      isSignalTaken: takenSignals ? (signal) => takenSignals.has(signal) : noneTaken,
+      spanOf: spans.spanOf,
     };
   }
+
+  // Functions of their own, not made anew for each context: each checkpoint has one.
+  readonly #hasFunction: DecideContext["hasFunction"] = (functionId) =>
+    this.#parts.functions.get(functionId)?.active === true || this.#workers.accepts(functionId);
+
+  readonly #expressionProblem: DecideContext["expressionProblem"] = (source) => this.#parts.expressions.problem(source);
+
+  readonly #waitMatch: DecideContext["waitMatch"] = (condition, eventText) =>
+    this.#parts.expressions.matchOf(condition, () => seenText(eventText));
 
   /** In its turn: decisions on one run are never made at the same time. */
   apply(runId: string, input: Input, fence: Fence | null): Promise<DecideOutcome> {
@@ -257,7 +266,7 @@ export class RunUpdater {
   }
 }
 
-const NO_SIGNALS: ReadonlySet<string> = new Set();
+const noneTaken = (): boolean => false;
 
 type Writes = Omit<DecidedTransition, "fence" | "addJobs" | "registryVersion">;
 

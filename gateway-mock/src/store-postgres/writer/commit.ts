@@ -104,8 +104,8 @@ interface Answered {
 
 /**
  * One round trip: a statement that is a transaction by itself, where nothing has to be locked before; else the locks, in
- * a statement of their own with what is a lock itself, and then what is looked up under them and written. Where a condition does not hold,
- * everything after it fails for that.
+ * a statement of their own with what is a lock itself, and then what is looked up under them and written. Where a
+ * condition does not hold, everything after it fails for that.
  */
 async function sendExpected(
   { query, needs, mark }: Work,
@@ -116,19 +116,17 @@ async function sendExpected(
   const send = ({ text, params }: Statement): Promise<object[]> => query(text, params);
   const setMark = expectMark(needs, found, mark);
   const locks = lockExpected(found, needs, writes, setMark);
-  const [first, second] = writesOf(writes);
+  const planned = writesOf(locks ? locks.left : writes);
+  const [first, second] = planned;
   if (!locks && second.length === 0) {
     const parts = { mark: setMark, ...(log ? { log } : {}) };
     const answer = log ? `SELECT ${MARKED}, log.* FROM log` : `SELECT ${MARKED}`;
     const [row] = (await send(answering(parts, first, answer))) as (TimeOfMark & LogAnswer)[];
     return { marked: row, told: log ? row : undefined };
   }
-  const { statement, left } = locks ?? {
-    statement: answering({ mark: setMark }, [], `SELECT ${MARKED}`),
-    left: writes,
-  };
+  const statement = locks?.statement ?? answering({ mark: setMark }, [], `SELECT ${MARKED}`);
   const begun = [query("BEGIN"), send(statement)] as const;
-  const rest = [...writeStatements(left, log).map(send), query("COMMIT")];
+  const rest = [...writeStatements(planned, log).map(send), query("COMMIT")];
   for (const sent of rest) sent.catch(() => {});
   const [, marks] = await Promise.all(begun);
   const [[told] = []] = await Promise.all(rest);
@@ -149,7 +147,7 @@ async function commitWithLocks(work: Work): Promise<readonly UnitOutcome[]> {
 /** What `log` answers; undefined without it. */
 async function writeAndCommit(query: Query, plan: BatchPlan, log: Statement | null): Promise<LogAnswer | undefined> {
   const send = ({ text, params }: Statement): Promise<object[]> => query(text, params);
-  const answers = [...writeStatements(plan.writes, log).map(send), query("COMMIT")];
+  const answers = [...writeStatements(writesOf(plan.writes), log).map(send), query("COMMIT")];
   const [[told] = []] = await Promise.all(answers);
   return log ? (told as LogAnswer | undefined) : undefined;
 }

@@ -156,11 +156,13 @@ const lockedJob = (row: JobRow): LockedJob => ({
   epoch: Number(row.epoch),
 });
 
+type PlannedWrites = readonly [first: readonly Statement[], second: readonly Statement[]];
+
 /**
  * The second half: what can be written at once, and what has to find the deletions of that done. Each is one statement
  * (`together`), if there is any.
  */
-export function writesOf(writes: WriteSet): readonly [readonly Statement[], readonly Statement[]] {
+export function writesOf(writes: WriteSet): PlannedWrites {
   const { events, runs, logs, heads, removeJobs, removeJobsOfRuns, removeWaits, removeWaitsOfRuns } = writes;
   const isNew = jobsOfNewRows(writes);
   const [newJobs, moreJobs] = [writes.jobs.filter(isNew), writes.jobs.filter((job) => !isNew(job))];
@@ -187,8 +189,7 @@ export function writesOf(writes: WriteSet): readonly [readonly Statement[], read
 }
 
 /** With `log` the first one answers with what that answers; it has to be given where rows are written to the log. */
-export function writeStatements(writes: WriteSet, log: Statement | null): Statement[] {
-  const [first, second] = writesOf(writes);
+export function writeStatements([first, second]: PlannedWrites, log: Statement | null): Statement[] {
   return [...(log ? [answering({ log }, first, "SELECT * FROM log")] : together(first)), ...together(second)];
 }
 

@@ -9,7 +9,7 @@ import { eventKeyOf, type FlowRuleKey, flowRuleKeyOf, keyOfFlowRule } from "./fl
 import type { LockedJob, LockedRows } from "./locked-rows.ts";
 import { create, newFacts, planIntake, type Scene } from "./plan-intake.ts";
 import type { UnitResult } from "./unit-result.ts";
-import type { WaitKey, WriteSet } from "./write-set.ts";
+import type { LogWrite, WaitKey, WriteSet } from "./write-set.ts";
 
 /** What is queued for a commit. One unit wins, loses and fails as a whole. */
 export type Unit =
@@ -174,28 +174,27 @@ function planTransition(transition: Transition, scene: Scene): UnitResult {
   const { found, signals, writes } = scene;
   const why = whyLost(transition, found) ?? whySignalTaken(transition, signals) ?? whyOutdated(transition, found);
   if (why) return { won: false, why };
-  const { runId, log, head, cas, create: newRun, fence, events = [], addWaits = [], removeWaits = [] } = transition;
+  const { runId, log, head, cas, create: newRun, fence } = transition;
+  const { events = NOTHING, addWaits = NOTHING, removeWaits = NOTHING } = transition;
   const inserted = newFacts(runId, log, scene);
-  const won = (version: number | null, logIndex: number | null): UnitResult => {
-    const awaited = events.map((item) => planIntake(item, scene)).filter((result) => result.awaited);
-    const ids = awaited.map(({ event }) => event);
-    return { won: true, version, inserted, logIndex, awaited: ids };
-  };
   takeSignals(addWaits, signals, writes);
-  const add = (version: number | null, status: RunStatus | null): number | null => {
-    const facts = inserted.includes(false) ? log.filter((_, index) => inserted[index]) : log;
-    return facts.length === 0 ? null : writes.logs.push({ runId, facts, version, status }) - 1;
-  };
+  const facts = inserted.includes(false) ? log.filter((_, index) => inserted[index]) : log;
   if (newRun) {
     const status = create(newRun, transition.addJobs, addWaits, writes);
-    return won(1, add(1, status));
+    const logIndex = addFacts(writes, { runId, facts, version: 1, status });
+    return { won: true, version: 1, inserted, logIndex, awaited: awaitedOf(events, scene) };
   }
   const run = cas === null ? undefined : found.runs.get(runId);
-  if (!run) return won(null, add(null, null));
-  if (cas === "live" && !inserted.includes(true)) return won(run.version, null);
+  if (!run) {
+    const logIndex = addFacts(writes, { runId, facts, version: null, status: null });
+    return { won: true, version: null, inserted, logIndex, awaited: awaitedOf(events, scene) };
+  }
+  if (cas === "live" && !inserted.includes(true)) {
+    return { won: true, version: run.version, inserted, logIndex: null, awaited: awaitedOf(events, scene) };
+  }
   const version = run.version + 1;
   const status = head?.status ?? run.status;
-  const logIndex = add(version, status);
+  const logIndex = addFacts(writes, { runId, facts, version, status });
   writes.heads.push({
     runId,
     version,
@@ -213,7 +212,22 @@ function planTransition(transition: Transition, scene: Scene): UnitResult {
   if (removeWaits === "all") writes.removeWaitsOfRuns.push(runId);
   else for (const key of removeWaits) writes.removeWaits.push({ runId, key });
   writes.waits.push(...addWaits);
-  return won(version, logIndex);
+  return { won: true, version, inserted, logIndex, awaited: awaitedOf(events, scene) };
+}
+
+/** What most transitions have none of. */
+const NOTHING: readonly never[] = [];
+
+/** Where its row is among those that the batch writes; null: nothing of it is new. */
+function addFacts({ logs }: WriteSet, write: LogWrite): number | null {
+  return write.facts.length === 0 ? null : logs.push(write) - 1;
+}
+
+/** Plans the events that happen with a transition. The ids of those that runs wait for. */
+function awaitedOf(events: readonly IntakeItem[], scene: Scene): readonly string[] {
+  if (events.length === 0) return NOTHING;
+  const planned = events.map((item) => planIntake(item, scene));
+  return planned.filter((result) => result.awaited).map(({ event }) => event);
 }
 
 function whySignalTaken({ addWaits = [] }: Transition, signals: ReadonlyMap<string, WaitKey>): LostWhy | undefined {
