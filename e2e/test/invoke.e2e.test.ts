@@ -237,3 +237,25 @@ test("while gateways are killed each id has one run, and all who wait get its re
   const { runs } = await app.runs.list({ limit: 1000 });
   expect(runs).toHaveLength(ROUNDS * IDS);
 });
+
+test("a handle of a run that there is not, and a list of what there cannot be, end at once with their codes", async () => {
+  const { app } = await inApp();
+  const codeOf = async (promise: Promise<unknown>): Promise<unknown> => {
+    const error = await caught(promise);
+    return HoldfastError.is(error) ? error.code : error;
+  };
+  for (const id of ["01JZ6Q4WJ2M6W9S0V7K3N8T5YB", "nonsense"]) {
+    const handle = app.runs.handle(id);
+    expect(await codeOf(handle.result())).toBe("NOT_FOUND");
+    expect(await codeOf(handle.result({ timeout: "1h" }))).toBe("NOT_FOUND");
+    expect(await codeOf(handle.status())).toBe("NOT_FOUND");
+    expect(await codeOf(handle.cancel())).toBe("NOT_FOUND");
+    expect(await codeOf(handle.follow().next())).toBe("NOT_FOUND");
+    expect(await codeOf(app.runs.rerun(id))).toBe("NOT_FOUND");
+  }
+  expect(await codeOf(app.runs.list({ limit: -1 }))).toBe("OPTION_INVALID");
+  const misspelt: object = { since: "nonsense" };
+  expect(await codeOf(app.runs.list(misspelt))).toBe("OPTION_INVALID");
+  expect(await codeOf(app.runs.list({ after: "nonsense" }))).toBe("BODY_INVALID");
+  expect(await codeOf(app.runs.list({ functionId: "shop-ordre" }))).toBe("NOT_FOUND");
+});

@@ -4,7 +4,7 @@
  */
 import { callApi, type GatewayAnswer, type GatewayRequest } from "../events/call-api.ts";
 import type { CheckedOutgoings, NoSchemas, OutgoingEvent, SchemaMap } from "../events/event-types.ts";
-import { fetchRun, fetchRuns, type Run, type RunFilter, type RunPage } from "../events/runs.ts";
+import { checkFilter, fetchRun, fetchRuns, type Run, type RunFilter, type RunPage } from "../events/runs.ts";
 import { eventList, type SentEvents, sendEvents } from "../events/send-events.ts";
 import { type FetchLike, type SendPorts, sendPorts } from "../events/send-http.ts";
 import { type OutgoingSignal, type SentSignal, sendSignal } from "../events/send-signal.ts";
@@ -83,7 +83,7 @@ export class HoldfastClient<const Schemas extends SchemaMap = NoSchemas> {
   ): Promise<InvokedRun<ResultOf<Target>>> {
     const ports = this.#ports();
     const { runId, ...rest } = await invokeRun(this.options, target, options, ports);
-    return { ...runHandle<ResultOf<Target>>(this.options, runId, ports), ...rest };
+    return { ...runHandle<ResultOf<Target>>(this.options, runId, ports, { isKnown: true }), ...rest };
   }
 
   /** Runs by their ids and in lists: `app.runs.get(id)`, `app.runs.list({ status: "FAILED" })`. */
@@ -102,9 +102,11 @@ export class HoldfastClient<const Schemas extends SchemaMap = NoSchemas> {
 
   /**
    * Runs, newest first, for example those that an event has started: `listRuns({ eventId })`. Holdfast's gateway only.
-   * @throws HoldfastError `RUNS_UNAVAILABLE`
+   * @throws HoldfastError `OPTION_INVALID`, `RUNS_UNAVAILABLE`; the gateway's code of what it refuses, such as
+   *   `NOT_FOUND` for a function that there is not
    */
-  listRuns(filter: RunFilter = {}): Promise<RunPage> {
+  async listRuns(filter: RunFilter = {}): Promise<RunPage> {
+    checkFilter("listRuns()", filter);
     return fetchRuns(this.options, filter, this.#ports());
   }
 

@@ -5,6 +5,7 @@
 import {
   type BackoffPolicy,
   backoffDelayMs,
+  type ErrorCode,
   HoldfastError,
   messageOf,
   type ServerSentEvent,
@@ -16,7 +17,7 @@ import { SDK_NAME } from "../version.ts";
 import { apiBase, type GatewayAccess } from "./gateway-access.ts";
 import { type RunEvent, readContinued, readFacts, readSnapshot } from "./run-events.ts";
 import type { RunStatus } from "./runs.ts";
-import { jsonRecord, type SendPorts } from "./send-http.ts";
+import { jsonRecord, refusalCode, type SendPorts } from "./send-http.ts";
 
 /** Which runs to follow: one, or all of a function, or all. */
 export type FollowTarget = { readonly runId: string } | FollowFilter;
@@ -62,7 +63,7 @@ const MAX_KNOWN = 1_000;
 
 /**
  * Ends with the run; of many runs it does not end. Aborting `signal` ends it without an error.
- * @throws HoldfastError `RUNS_UNAVAILABLE`
+ * @throws HoldfastError `NOT_FOUND`, `RUNS_UNAVAILABLE`
  */
 export async function* followRuns(
   options: GatewayAccess,
@@ -78,7 +79,7 @@ export async function* followRuns(
     const stream = await openStream(options, url, { lastId, signal }, ports);
     if (stream.type === "FAILED") {
       failures += 1;
-      if (stream.isFinal || (!hasBegun && failures >= FIRST_TRIES)) throw unavailable(url, stream.reason, stream.cause);
+      if (stream.isFinal || (!hasBegun && failures >= FIRST_TRIES)) throw unavailable(url, stream);
       if (stream.isLost) {
         lastId = null;
         yield { kind: "RESET" };
@@ -140,6 +141,8 @@ type Opened =
       readonly type: "FAILED";
       readonly reason: string;
       readonly cause?: unknown;
+      /** The gateway's, where it has refused. */
+      readonly code?: ErrorCode;
       /** Trying again does not help. */
       readonly isFinal: boolean;
       /** The gateway does not know the place to go on from. */
@@ -210,7 +213,7 @@ async function openWith(
     const isLost = body.code === "POSITION_INVALID" && "Last-Event-ID" in headers;
     const said = typeof body.error === "string" ? body.error : "its answer is no stream";
     const isFinal = !isLost && status < 500 && status !== 429;
-    return { type: "FAILED", reason: `${status} ${said}`, isFinal, isLost };
+    return { type: "FAILED", reason: `${status} ${said}`, isFinal, isLost, ...refusalCode(status, body) };
   } catch (cause) {
     close();
     return { type: "FAILED", reason: messageOf(cause), cause, isFinal: false, isLost: false };
@@ -237,13 +240,8 @@ async function* messagesOf(
   }
 }
 
-function unavailable(url: string, reason: string, cause: unknown): HoldfastError {
+function unavailable(url: string, { reason, cause, code }: Extract<Opened, { type: "FAILED" }>): HoldfastError {
   const { origin, pathname } = new URL(url);
-  return new HoldfastError(
-    "RUNS_UNAVAILABLE",
-    `The gateway at ${origin} cannot be followed at ${pathname}: ${reason}`,
-    {
-      cause,
-    },
-  );
+  const message = `The gateway at ${origin} cannot be followed at ${pathname}: ${reason}`;
+  return new HoldfastError(code ?? "RUNS_UNAVAILABLE", message, { cause });
 }

@@ -1,8 +1,9 @@
 /** Runs as a gateway's API shows them to those who sent the events. Tried again like events that are sent. */
-import { HoldfastError } from "@holdfast/core";
+import { describeValue, HoldfastError } from "@holdfast/core";
 import { isRecord } from "@holdfast/protocol";
+import { checkKnown } from "../options.ts";
 import { apiBase, type GatewayAccess } from "./gateway-access.ts";
-import { callSigned, type Judgement, jsonRecord, type SendPorts, type SendRequest } from "./send-http.ts";
+import { callSigned, type Judgement, jsonRecord, refusalCode, type SendPorts, type SendRequest } from "./send-http.ts";
 
 export type RunStatus = "PENDING" | "RUNNING" | "WAITING" | "COMPLETED" | "FAILED" | "CANCELLED";
 
@@ -144,16 +145,25 @@ export interface FetchWait {
 const ANSWER_MS = 10_000;
 
 /** @throws HoldfastError `RUNS_UNAVAILABLE` */
-export async function fetchRun(
+export async function fetchRun(options: GatewayAccess, runId: string, ports: SendPorts): Promise<Run | undefined> {
+  const run = await lookUpRun(options, runId, ports);
+  return typeof run === "string" ? undefined : run;
+}
+
+/**
+ * `GONE`: a gateway says that there is no such run. `NOWHERE`: something answers 404, such as a proxy in front of none.
+ * @throws HoldfastError `RUNS_UNAVAILABLE`
+ */
+export async function lookUpRun(
   options: GatewayAccess,
   runId: string,
   ports: SendPorts,
   wait?: FetchWait,
-): Promise<Run | undefined> {
+): Promise<Run | "GONE" | "NOWHERE"> {
   const path = `v1/runs/${encodeURIComponent(runId)}${wait ? `?wait=${wait.waitMs}` : ""}`;
   const call = wait ? { path, tryTimeoutMs: wait.waitMs + ANSWER_MS, signal: wait.signal } : { path };
   const answer = await get(options, call, ports, (status, body) => {
-    if (status === 404) return { run: undefined };
+    if (status === 404) return { run: body.code === "NOT_FOUND" ? "GONE" : "NOWHERE" } as const;
     return isRun(body) ? { run: body } : undefined;
   });
   return answer.run;
@@ -221,8 +231,25 @@ export function deleteRun(
   );
 }
 
-/** @throws HoldfastError `RUNS_UNAVAILABLE` */
-export function fetchRuns(options: GatewayAccess, filter: RunFilter, ports: SendPorts): Promise<RunPage> {
+const FILTERS = ["eventId", "functionId", "status", "eventName", "key", "error", "after", "before", "limit", "cursor"];
+const MAX_LIMIT = 1_000;
+
+/** @throws HoldfastError `OPTION_INVALID` */
+export function checkFilter(what: string, filter: unknown): void {
+  if (!isRecord(filter)) throw new HoldfastError("OPTION_INVALID", `The options of ${what} must be an object.`);
+  checkKnown(what, filter, FILTERS);
+  const { limit } = filter;
+  const isNumber = typeof limit === "number" && Number.isInteger(limit);
+  if (limit === undefined || (isNumber && limit >= 1 && limit <= MAX_LIMIT)) return;
+  const given = describeValue(limit);
+  throw new HoldfastError("OPTION_INVALID", `The option \`limit\` of ${what} must be 1 to ${MAX_LIMIT}, not ${given}.`);
+}
+
+/**
+ * Pages that a gateway may cut.
+ * @throws HoldfastError `RUNS_UNAVAILABLE`, or the gateway's code of what it refuses
+ */
+export async function fetchRuns(options: GatewayAccess, filter: RunFilter, ports: SendPorts): Promise<RunPage> {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(filter)) if (value !== undefined) query.set(name, String(value));
   return get(options, { path: `v1/runs?${query}` }, ports, (_status, { runs, nextCursor }) => {
@@ -244,15 +271,15 @@ async function get<T>(
     const value = (status >= 200 && status < 300) || status === 404 ? read(status, body) : undefined;
     if (value !== undefined) return { ok: true, value };
     const said = typeof body.error === "string" ? body.error : text.slice(0, 200) || "an empty body";
-    return { ok: false, retry: status >= 500 || status === 429, reason: `${status} ${said}` };
+    const retry = status >= 500 || status === 429;
+    return { ok: false, retry, reason: `${status} ${said}`, ...refusalCode(status, body) };
   };
   const answer = await callSigned(options, { ...request, url, headers: {} }, ports, judge);
   if (answer.ok) return answer.value;
   const { origin, pathname } = new URL(url);
   const did = answer.reason.startsWith("4") ? `refused ${pathname}` : `did not answer ${pathname} as expected`;
-  throw new HoldfastError("RUNS_UNAVAILABLE", `The gateway at ${origin} ${did}${answer.tries}: ${answer.reason}`, {
-    cause: answer.cause,
-  });
+  const message = `The gateway at ${origin} ${did}${answer.tries}: ${answer.reason}`;
+  throw new HoldfastError(answer.code ?? "RUNS_UNAVAILABLE", message, { cause: answer.cause });
 }
 
 export const isRun = (value: unknown): value is Run =>

@@ -6,6 +6,7 @@ import {
   type BackoffPolicy,
   backoffDelayMs,
   type Clock,
+  type ErrorCode,
   messageOf,
   type Random,
   sleep,
@@ -50,12 +51,25 @@ export interface SendRequest {
 /** What an answer means. */
 export type Judgement<T> =
   | { readonly ok: true; readonly value: T }
-  | { readonly ok: false; readonly retry: boolean; readonly reason: string; readonly cause?: unknown };
+  | {
+      readonly ok: false;
+      readonly retry: boolean;
+      readonly reason: string;
+      readonly cause?: unknown;
+      /** What the gateway calls it, where it has refused. */
+      readonly code?: ErrorCode;
+    };
 
 /** `tries` is empty, or says how often it was tried. */
 export type PostOutcome<T> =
   | { readonly ok: true; readonly value: T }
-  | { readonly ok: false; readonly reason: string; readonly tries: string; readonly cause?: unknown };
+  | {
+      readonly ok: false;
+      readonly reason: string;
+      readonly tries: string;
+      readonly cause?: unknown;
+      readonly code?: ErrorCode;
+    };
 
 const MAX_TRIES = 5;
 const TRY_TIMEOUT_MS = 10_000;
@@ -71,8 +85,9 @@ export async function callGateway<T>(
     const outcome = await tryOnce(request, ports, judge);
     if (outcome.ok) return outcome;
     if (!outcome.retry || attempt >= (request.tries ?? MAX_TRIES) || request.signal?.aborted) {
-      const { reason, cause } = outcome;
-      return { ok: false, reason, tries: attempt === 1 ? "" : ` (after ${attempt} tries)`, cause };
+      const { reason, cause, code } = outcome;
+      const tries = attempt === 1 ? "" : ` (after ${attempt} tries)`;
+      return { ok: false, reason, tries, cause, ...(code === undefined ? {} : { code }) };
     }
     await sleep(ports.timers, backoffDelayMs(RETRY, attempt, ports.random), request.signal);
   }
@@ -141,4 +156,10 @@ export function jsonRecord(text: string): Record<string, unknown> {
   } catch {
     return {};
   }
+}
+
+/** The code of a refusal, where the gateway has given one that asking again does not change. */
+export function refusalCode(status: number, { code }: Readonly<Record<string, unknown>>): { code?: ErrorCode } {
+  const isFinal = status >= 400 && status < 500 && status !== 429;
+  return isFinal && typeof code === "string" && code !== "" ? { code: code as ErrorCode } : {};
 }

@@ -4,7 +4,7 @@ import { isRecord } from "@holdfast/protocol";
 import { type FollowOptions, followRuns } from "../events/follow-runs.ts";
 import { apiBase, type GatewayAccess } from "../events/gateway-access.ts";
 import type { RunEvent } from "../events/run-events.ts";
-import { cancelRun, fetchRun, type Run, type RunStatus } from "../events/runs.ts";
+import { cancelRun, fetchRun, lookUpRun, type Run, type RunStatus } from "../events/runs.ts";
 import type { SendPorts } from "../events/send-http.ts";
 import { type DurationLike, durationMsOf } from "../steps/points-in-time.ts";
 import { reviveError } from "../steps/revive-error.ts";
@@ -28,8 +28,9 @@ export interface RunHandle<Output = unknown> {
   readonly status: () => Promise<RunStatus>;
   /**
    * Waits for the end of the run, or of what it went on as (`continueAs`), and gives what the function returned. Rejects with the error that the run failed with;
-   * with `RUN_CANCELLED` when it was cancelled. Gateways may come and go meanwhile.
-   * @throws HoldfastError `RUN_CANCELLED`, `RUN_RESULT_TIMEOUT`, `RUNS_UNAVAILABLE`
+   * with `RUN_CANCELLED` when it was cancelled; with `NOT_FOUND` when there is no such run (any more). Gateways may come
+   * and go meanwhile.
+   * @throws HoldfastError `RUN_CANCELLED`, `RUN_RESULT_TIMEOUT`, `NOT_FOUND`, `RUNS_UNAVAILABLE`
    */
   readonly result: (options?: ResultOptions) => Promise<Output>;
   /** Cancels the run; false when it had ended already. */
@@ -55,13 +56,21 @@ const EARLY_MS = 1_000;
 const PAUSE_MS = 250;
 /** How long no gateway may answer. */
 const PATIENCE_MS = 300_000;
+/** After a failover gateways write again what the new server lacks: a run that was there may be away for so long. */
+const MISSING_MS = 30_000;
 const RETRY = { baseMs: 250, factor: 2, maxMs: 5_000, jitter: 0.5 } as const;
 
-export function runHandle<Output>(access: GatewayAccess, id: string, ports: SendPorts): RunHandle<Output> {
+/** `isKnown`: a gateway has just said that there is such a run. */
+export function runHandle<Output>(
+  access: GatewayAccess,
+  id: string,
+  ports: SendPorts,
+  { isKnown = false }: { readonly isKnown?: boolean } = {},
+): RunHandle<Output> {
   return {
     id,
     status: async () => (await existing(access, id, ports)).status,
-    result: (options = {}) => resultOf<Output>(access, id, options, ports),
+    result: (options = {}) => resultOf<Output>(access, { id, isKnown }, options, ports),
     cancel: () => cancelRun(access, id, ports),
     follow: (options = {}) => followRuns(access, { runId: id }, options, ports),
   };
@@ -71,12 +80,15 @@ async function existing(access: GatewayAccess, id: string, ports: SendPorts): Pr
   const run = await fetchRun(access, id, ports);
   if (run?.continuedAs) return existing(access, run.continuedAs, ports);
   if (run) return run;
-  throw new HoldfastError("RUNS_UNAVAILABLE", `There is no run ${id} (any more) at ${apiBase(access)}.`);
+  throw noSuchRun(access, id);
 }
+
+const noSuchRun = (access: GatewayAccess, id: string): HoldfastError =>
+  new HoldfastError("NOT_FOUND", `There is no run ${id} (any more) at ${apiBase(access)}.`);
 
 async function resultOf<Output>(
   access: GatewayAccess,
-  id: string,
+  { id, isKnown }: { readonly id: string; readonly isKnown: boolean },
   { timeout, signal }: ResultOptions,
   ports: SendPorts,
 ): Promise<Output> {
@@ -86,7 +98,7 @@ async function resultOf<Output>(
   const unwanted = (): void => end.abort(signal?.reason);
   signal?.addEventListener("abort", unwanted, { once: true });
   if (signal?.aborted) unwanted();
-  const poll = new Poll(access, id, ports, end.signal);
+  const poll = new Poll(access, { id, isKnown }, ports, end.signal);
   try {
     const run = await poll.untilEnded();
     if (run) return outputOf<Output>(run);
@@ -106,11 +118,18 @@ class Poll {
   #id: string;
   readonly #ports: SendPorts;
   readonly #signal: AbortSignal;
+  #isKnown: boolean;
   #last: Run | undefined;
 
-  constructor(access: GatewayAccess, id: string, ports: SendPorts, signal: AbortSignal) {
+  constructor(
+    access: GatewayAccess,
+    { id, isKnown }: { readonly id: string; readonly isKnown: boolean },
+    ports: SendPorts,
+    signal: AbortSignal,
+  ) {
     this.#access = access;
     this.#id = id;
+    this.#isKnown = isKnown;
     this.#ports = ports;
     this.#signal = signal;
   }
@@ -119,11 +138,19 @@ class Poll {
   async untilEnded(): Promise<Run | null> {
     const { clock, timers, random } = this.#ports;
     let answeredMs = clock.monotonicMs();
+    let missingMs: number | null = null;
     for (let failures = 0; !this.#signal.aborted; ) {
       const askedMs = clock.monotonicMs();
       try {
-        const run = await fetchRun(this.#access, this.#id, this.#ports, { waitMs: POLL_MS, signal: this.#signal });
-        if (!run) return await existing(this.#access, this.#id, this.#ports);
+        const run = await lookUpRun(this.#access, this.#id, this.#ports, { waitMs: POLL_MS, signal: this.#signal });
+        if (typeof run === "string") {
+          missingMs ??= clock.monotonicMs();
+          const isBrief = this.#isKnown && clock.monotonicMs() - missingMs < MISSING_MS;
+          if (run === "GONE" && !isBrief) throw noSuchRun(this.#access, this.#id);
+          throw new HoldfastError("RUNS_UNAVAILABLE", `No gateway knows of run ${this.#id} now.`);
+        }
+        missingMs = null;
+        this.#isKnown = true;
         const next = run.endedMs === null ? null : run.continuedAs;
         if (run.endedMs !== null && !next) return run;
         // It went on as another run: the end of that one is meant.

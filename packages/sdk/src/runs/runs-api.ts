@@ -4,6 +4,7 @@ import type { GatewayAccess } from "../events/gateway-access.ts";
 import type { RunEvent } from "../events/run-events.ts";
 import {
   cancelRun,
+  checkFilter,
   deleteRun,
   fetchRun,
   fetchRuns,
@@ -68,55 +69,56 @@ export interface RunsApi {
   get(runId: string): Promise<Run | undefined>;
   /**
    * Runs, newest first: `runs.list({ functionId: "shop-order", status: "FAILED" })`.
-   * @throws HoldfastError `RUNS_UNAVAILABLE`, `DURATION_INVALID`
+   * @throws HoldfastError `OPTION_INVALID`, `RUNS_UNAVAILABLE`; the gateway's code of what it refuses, such as
+   *   `NOT_FOUND` for a function that there is not, or `BODY_INVALID`
    */
   list(options?: ListRunsOptions): Promise<RunPage>;
   /**
    * Cancels a run; false when it had ended already.
-   * @throws HoldfastError `RUNS_UNAVAILABLE`
+   * @throws HoldfastError `NOT_FOUND`, `RUNS_UNAVAILABLE`
    */
   cancel(runId: string): Promise<boolean>;
   /**
    * Makes a new run of the same events; its id.
-   * @throws HoldfastError `RUNS_UNAVAILABLE`, with the gateway's reason
+   * @throws HoldfastError the gateway's code of what it refuses, such as `NOT_FOUND`; `RUNS_UNAVAILABLE`
    */
   rerun(runId: string, options?: RepairOptions): Promise<string>;
   /**
    * Makes a new run that keeps what had ended before a step, and goes on from there; its id. With `result` the step is
    * not done again either, and gives that: `runs.fork(id, "load", { result: { id: 7 } })`.
-   * @throws HoldfastError `RUNS_UNAVAILABLE`, with the gateway's reason
+   * @throws HoldfastError the gateway's code of what it refuses, such as `NOT_FOUND`; `RUNS_UNAVAILABLE`
    */
   fork(runId: string, step: string, options?: ForkOptions): Promise<string>;
   /**
    * Lets a run that failed or was cancelled go on: finished steps stay, what failed gets new attempts.
-   * @throws HoldfastError `RUNS_UNAVAILABLE`, with the gateway's reason
+   * @throws HoldfastError the gateway's code of what it refuses, such as `NOT_FOUND`; `RUNS_UNAVAILABLE`
    */
   resume(runId: string, options?: RepairOptions): Promise<void>;
   /**
    * Deletes a run that has ended, or with `cancel` any; false when there is none of this id.
-   * @throws HoldfastError `RUNS_UNAVAILABLE`, with the gateway's reason
+   * @throws HoldfastError the gateway's code of what it refuses, such as `NOT_FOUND`; `RUNS_UNAVAILABLE`
    */
   delete(runId: string, options?: { readonly cancel?: boolean }): Promise<boolean>;
   /**
    * Keeps a run, with log and event, whatever its age, until it is released.
-   * @throws HoldfastError `RUNS_UNAVAILABLE`, with the gateway's reason
+   * @throws HoldfastError the gateway's code of what it refuses, such as `NOT_FOUND`; `RUNS_UNAVAILABLE`
    */
   hold(runId: string, reason?: string): Promise<void>;
   /**
    * Releases a run: it goes when its time is over. False: it was not on hold.
-   * @throws HoldfastError `RUNS_UNAVAILABLE`, with the gateway's reason
+   * @throws HoldfastError the gateway's code of what it refuses, such as `NOT_FOUND`; `RUNS_UNAVAILABLE`
    */
   release(runId: string): Promise<boolean>;
   /**
    * Makes a failed run try again what it could not undo. False: there was nothing to undo.
-   * @throws HoldfastError `RUNS_UNAVAILABLE`, with the gateway's reason
+   * @throws HoldfastError the gateway's code of what it refuses, such as `NOT_FOUND`; `RUNS_UNAVAILABLE`
    */
   retryCompensations(runId: string): Promise<boolean>;
   /** The handle of a run: `await app.runs.handle<typeof order>(id).result()`. */
   handle<Target = unknown>(runId: string): RunHandle<ResultOf<Target>>;
   /**
    * What happens to runs, as it happens: of one until it has ended, of all or those of a function until `signal` fires.
-   * @throws HoldfastError `RUNS_UNAVAILABLE`
+   * @throws HoldfastError `NOT_FOUND`, `RUNS_UNAVAILABLE`
    */
   follow(target?: string | FollowFilter, options?: FollowOptions): AsyncGenerator<RunEvent, void>;
 }
@@ -134,7 +136,9 @@ export class Runs implements RunsApi {
     return fetchRun(this.#access, runId, this.#ports());
   }
 
-  async list({ after, before, ...filter }: ListRunsOptions = {}): Promise<RunPage> {
+  async list(options: ListRunsOptions = {}): Promise<RunPage> {
+    const { after, before, ...filter } = options ?? {};
+    checkFilter("runs.list()", options);
     const wanted = filter.limit ?? 50;
     const times = { ...timeOf("after", after), ...timeOf("before", before) };
     const runs: Run[] = [];

@@ -108,7 +108,7 @@ describe("a run that is followed", () => {
   test("that does not exist, or may not be seen, is an error at once", async () => {
     const gone = clientOf([{ status: 404, body: { error: "There is no run r1.", code: "NOT_FOUND" } }]);
     await expect(all(gone.client.runs.follow("r1"))).rejects.toMatchObject({
-      code: "RUNS_UNAVAILABLE",
+      code: "NOT_FOUND",
       message: expect.stringContaining("There is no run r1."),
     });
     expect(gone.calls).toHaveLength(1);

@@ -1,0 +1,112 @@
+import { systemRandom } from "@holdfast/core";
+import { fakeClock } from "@holdfast/testing";
+import { describe, expect, test } from "vitest";
+import { HoldfastClient } from "../../src/app/client.ts";
+import { runHandle } from "../../src/runs/run-handle.ts";
+import { client } from "../execution/support.ts";
+
+type Answer = readonly [status: number, body: unknown];
+
+const GONE: Answer = [404, { error: "There is no run A.", status: 404, code: "NOT_FOUND" }];
+const PROXY: Answer = [404, "default backend - 404"];
+const run = { id: "A", functionId: "app-f", status: "COMPLETED", output: 7, endedMs: 2, continuedAs: null };
+const DONE: Answer = [200, run];
+const GOING: Answer = [200, { ...run, status: "RUNNING", endedMs: null, waiting: null }];
+
+/** The last answer stays. */
+function handleOf(answers: readonly Answer[], isKnown = false) {
+  const clock = fakeClock();
+  let asked = 0;
+  const fetch = async (): Promise<Response> => {
+    const [status, body] = answers[Math.min(asked, answers.length - 1)] ?? [500, ""];
+    asked += 1;
+    return new Response(typeof body === "string" ? body : JSON.stringify(body), { status });
+  };
+  const ports = { clock, timers: clock, random: systemRandom, fetch };
+  return { handle: runHandle(client.options, "A", ports, { isKnown }), clock, asked: () => asked };
+}
+
+/** Fires timers until it is settled. */
+async function settled<T>(promise: Promise<T>, clock: ReturnType<typeof fakeClock>): Promise<T> {
+  let isOver = false;
+  const over = (): void => {
+    isOver = true;
+  };
+  promise.then(over, over);
+  for (let n = 0; n < 1_000 && !isOver; n += 1) {
+    await new Promise((resolve) => setImmediate(resolve));
+    if (!isOver) await clock.runNext();
+  }
+  return promise;
+}
+
+const noRun = { code: "NOT_FOUND", message: expect.stringContaining("no run A") };
+
+describe("The handle of a run that there is not", () => {
+  test("rejects result() at once with NOT_FOUND, also with a timeout, as it does status, cancel and follow", async () => {
+    const { handle, asked, clock } = handleOf([GONE]);
+    await expect(handle.result()).rejects.toMatchObject(noRun);
+    await expect(handle.result({ timeout: "1h" })).rejects.toMatchObject(noRun);
+    expect(asked()).toBe(2);
+    expect(clock.monotonicMs()).toBe(0);
+    await expect(handle.status()).rejects.toMatchObject(noRun);
+    await expect(handle.cancel()).rejects.toMatchObject(noRun);
+    await expect(handle.follow().next()).rejects.toMatchObject(noRun);
+  });
+
+  test("asks again where something that is no gateway answers 404, such as a proxy without one behind it", async () => {
+    const { handle, clock } = handleOf([PROXY, PROXY, DONE]);
+    expect(await settled(handle.result(), clock)).toBe(7);
+  });
+});
+
+describe("The handle of a run that a gateway has just started, or shown", () => {
+  test("outlives that a database after a failover lacks it until gateways have written it again", async () => {
+    for (const [answers, isKnown] of [
+      [[GONE, GONE, GONE, DONE], true],
+      [[GOING, GONE, GONE, GONE, DONE], false],
+    ] as const) {
+      const { handle, clock } = handleOf(answers, isKnown);
+      expect(await settled(handle.result(), clock)).toBe(7);
+    }
+  });
+
+  test("ends with NOT_FOUND when the run stays away", async () => {
+    const { handle, clock } = handleOf([GOING, GONE]);
+    await expect(settled(handle.result(), clock)).rejects.toMatchObject(noRun);
+    expect(clock.monotonicMs()).toBeGreaterThanOrEqual(30_000);
+  });
+});
+
+describe("Bad input of runs.list", () => {
+  const asked: string[] = [];
+  const fetch = async (url: string): Promise<Response> => {
+    asked.push(url);
+    return Response.json({ error: "`after` must be a point in time", code: "BODY_INVALID" }, { status: 400 });
+  };
+  const lister = new HoldfastClient({ id: "a", isDev: true, fetch }, {});
+
+  test.each<[object, string]>([
+    [{ limit: -1 }, "`limit` of runs.list() must be 1 to 1000, not -1"],
+    [{ limit: 1001 }, "`limit`"],
+    [{ limit: "many" }, "`limit`"],
+    [{ since: "nonsense" }, "no option `since`"],
+  ])("%j is refused by its name before anything is sent", async (options, text) => {
+    asked.length = 0;
+    const refused = { code: "OPTION_INVALID", message: expect.stringContaining(text) };
+    await expect(lister.runs.list(options)).rejects.toMatchObject(refused);
+    expect(asked).toEqual([]);
+  });
+
+  test("listRuns refuses the same", async () => {
+    const refused = { code: "OPTION_INVALID", message: expect.stringContaining("listRuns()") };
+    await expect(lister.listRuns({ limit: 0 })).rejects.toMatchObject(refused);
+  });
+
+  test("what the gateway refuses keeps the gateway's code", async () => {
+    await expect(lister.runs.list({ after: "nonsense" })).rejects.toMatchObject({
+      code: "BODY_INVALID",
+      message: expect.stringContaining("`after` must be a point in time"),
+    });
+  });
+});
