@@ -40,6 +40,7 @@ class World {
   takesNext = false;
   /** Turns that a thread had and did not begin with. */
   readonly #cameBack = new Set<number>();
+  readonly #withdrawn = new Set<number>();
 
   constructor(rules: PoolRules) {
     this.#rules = rules;
@@ -61,6 +62,13 @@ class World {
     this.#nextKey += 1;
     this.settled.set(key, 0);
     this.send({ type: "SUBMIT", turn: { key, memoryMb } });
+  }
+
+  /** One of the last turns, or one that is not there. */
+  withdraw(which: number): void {
+    const key = Math.max(0, this.#nextKey - which);
+    if (this.settled.has(key)) this.#withdrawn.add(key);
+    this.send({ type: "WITHDRAW", key });
   }
 
   /** Something happens to a thread. */
@@ -191,6 +199,7 @@ class World {
     expect(thread.phase, "POOL-5").toBe("free");
     expect(thread.memoryMb).toBe(turn.memoryMb);
     expect(this.settled.get(turn.key), "POOL-2").toBe(0);
+    expect(this.#withdrawn.has(turn.key), "POOL-11").toBe(false);
     for (const other of this.threads.values()) expect(other.key, "POOL-2").not.toBe(turn.key);
     const before = this.given.get(turn.memoryMb) ?? [];
     if (!this.#cameBack.has(turn.key)) for (const key of before) expect(key, "POOL-4").toBeLessThan(turn.key);
@@ -234,11 +243,12 @@ const moves = fc.array(
     {
       weight: 2,
       arbitrary: fc.record({
-        type: fc.constantFrom("withdraw", "backoff", "idle", "take", "want"),
+        type: fc.constantFrom("backoff", "idle", "take", "want"),
         what: fc.nat(10),
         whom: fc.nat(20),
       }),
     },
+    { weight: 2, arbitrary: fc.record({ type: fc.constant("withdraw"), what: fc.nat(), whom: fc.nat(5) }) },
   ),
   { maxLength: 60 },
 );
@@ -249,7 +259,7 @@ function play(
 ): void {
   if (type === "happen") world.happen(what, whom);
   else if (type === "submit") world.submit(what);
-  else if (type === "withdraw") world.send({ type: "WITHDRAW", key: whom });
+  else if (type === "withdraw") world.withdraw(whom);
   else if (type === "backoff") world.backOffEnds();
   else if (type === "idle") world.send({ type: "IDLE_CHECK", nowMs: world.nowMs });
   else if (type === "take") world.takesNext = true;
@@ -257,7 +267,7 @@ function play(
 }
 
 describe("Pool machine", () => {
-  it("POOL-1 to POOL-5, POOL-9: the pool's rules hold in every schedule, and every turn is settled once", () => {
+  it("POOL-1 to POOL-5, POOL-9, POOL-11: the pool's rules hold in every schedule, and every turn is settled once", () => {
     fc.assert(
       fc.property(rules, moves, (given, schedule) => {
         const world = new World({ ...given, warm: Math.min(given.warm, given.threads) });
@@ -368,6 +378,42 @@ describe("Pool machine", () => {
     expect(gives).toEqual([{ do: "GIVE", id: 2, turn: { key: 1, memoryMb: 0 } }]);
     expect(ready.queue).toEqual([{ key: 2, memoryMb: 0 }]);
     expect(ready.counts).toEqual({ overruns: 0, crashes: 0, recycled: 0 });
+  });
+
+  it("POOL-11: a turn that is withdrawn before its thread has begun with it goes to no other thread", () => {
+    const step = createPoolStep({
+      threads: 1,
+      warm: 0,
+      maxQueue: 5,
+      maxAbandoned: 1,
+      recycleAfter: null,
+      idleMs: null,
+    });
+    const events: PoolEvent[] = [
+      { type: "SUBMIT", turn: { key: 1, memoryMb: 0 } },
+      { type: "READY", id: 1, nowMs: 1 },
+      { type: "SUBMIT", turn: { key: 2, memoryMb: 0 } },
+      { type: "WITHDRAW", key: 1 },
+      { type: "CUT", id: 1, reason: REASON, why: "not-begun" },
+      { type: "NOT_ENDING", id: 1, reason: REASON },
+      { type: "READY", id: 2, nowMs: 2 },
+    ];
+    const done: PoolEffect[] = [];
+    let state = POOL_START;
+    for (const event of events) {
+      const [next, effects] = step(state, event);
+      state = next;
+      done.push(...effects);
+    }
+    expect(done).toEqual([
+      { do: "SPAWN", id: 1, slot: 0, memoryMb: 0 },
+      { do: "GIVE", id: 1, turn: { key: 1, memoryMb: 0 } },
+      { do: "ABORT", id: 1, key: 1 },
+      { do: "DROP", key: 1 },
+      { do: "TERMINATE", id: 1 },
+      { do: "SPAWN", id: 2, slot: 1, memoryMb: 0 },
+      { do: "GIVE", id: 2, turn: { key: 2, memoryMb: 0 } },
+    ]);
   });
 
   it("POOL-8: a thread that ends fails its own turn, and one that did not start fails one that waits for its like", () => {

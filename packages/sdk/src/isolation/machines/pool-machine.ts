@@ -76,8 +76,11 @@ function onWithdraw(state: PoolState, key: number): PoolNext {
   if (state.queue.some((turn) => turn.key === key)) {
     return [{ ...state, queue: state.queue.filter((turn) => turn.key !== key) }, [{ do: "DROP", key }]];
   }
-  const thread = state.threads.find(({ phase }) => phase.type === "busy" && phase.turn.key === key);
-  return [state, thread ? [{ do: "ABORT", id: thread.id, key }] : []];
+  for (const { id, phase } of state.threads) {
+    if (phase.type !== "busy" || phase.turn.key !== key) continue;
+    return [withPhase(state, id, { ...phase, isWithdrawn: true }), [{ do: "ABORT", id, key }]];
+  }
+  return [state, []];
 }
 
 function onReady(state: PoolState, event: { readonly id: number; readonly nowMs: number }, rules: PoolRules): PoolNext {
@@ -89,7 +92,7 @@ function onReady(state: PoolState, event: { readonly id: number; readonly nowMs:
 function onNotFree(state: PoolState, id: number, rules: PoolRules): PoolNext {
   const phase = phaseOf(state, id);
   const lent = withPhase(state, id, { type: "lent" });
-  if (phase?.type === "busy") return settle({ ...lent, queue: [phase.turn, ...state.queue] }, [], rules);
+  if (phase?.type === "busy") return settle(...givenBack(lent, phase), rules);
   return phase?.type === "ending" && !state.isStopping ? settle(lent, [], rules) : [state, []];
 }
 
@@ -100,6 +103,15 @@ function onFinished(
 ): PoolNext {
   const phase = phaseOf(state, event.id);
   return phase?.type === "busy" && phase.turn.key === event.key ? freed(state, event, rules) : [state, []];
+}
+
+/** Its thread has not begun with it. */
+function givenBack(
+  state: PoolState,
+  { turn, isWithdrawn }: Extract<ThreadPhase, { type: "busy" }>,
+): [PoolState, readonly PoolEffect[]] {
+  if (isWithdrawn) return [state, [{ do: "DROP", key: turn.key }]];
+  return [{ ...state, queue: [turn, ...state.queue] }, []];
 }
 
 /** The thread is free again, or has had as many turns as it may have. */
@@ -125,7 +137,10 @@ function onCut(
   const ending = withPhase(known, id, { type: "ending", why: "cut" });
   const terminate: PoolEffect = { do: "TERMINATE", id };
   if (phase.type === "lent") return [ending, [terminate]];
-  if (why === "not-begun") return settle({ ...ending, queue: [phase.turn, ...ending.queue] }, [terminate], rules);
+  if (why === "not-begun") {
+    const [next, drops] = givenBack(ending, phase);
+    return settle(next, [...drops, terminate], rules);
+  }
   return [ending, [{ do: "FAIL", key: phase.turn.key, cause: "ENDED", reason }, terminate]];
 }
 

@@ -11,7 +11,8 @@ export interface PoolTurn {
 export type ThreadPhase =
   | { readonly type: "starting" }
   | { readonly type: "idle"; readonly sinceMs: number }
-  | { readonly type: "busy"; readonly turn: PoolTurn }
+  /** `isWithdrawn`: its turn is not wanted any more, and may have begun. */
+  | { readonly type: "busy"; readonly turn: PoolTurn; readonly isWithdrawn?: true }
   /** The connection thread has it. */
   | { readonly type: "lent" }
   | { readonly type: "ending"; readonly why: EndCause }
@@ -50,6 +51,7 @@ export interface PoolCounts {
  * POOL-8. A thread that ends fails its own turn only; one that could not even start fails one that waits for its like.
  * POOL-10. A turn that its thread has not begun with goes to another one, before those that came later.
  * POOL-9. A turn that comes while `maxQueue` wait fails at once.
+ * POOL-11. A turn that was withdrawn is given to no thread: its work may be another worker's, and done.
  */
 export interface PoolState {
   readonly threads: readonly PoolThread[];
