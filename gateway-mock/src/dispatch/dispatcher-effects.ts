@@ -2,6 +2,7 @@
  * The effects by which the dispatcher's parts say what follows from what they did, and which of them a committed decision
  * has; `Dispatcher.#apply` carries them out (docs/decisions/0051). Pure.
  */
+import type { ClockReading } from "@holdfast/core";
 import { type Decision, isEnded, type JobState, needsWorker, type RunState } from "@holdfast/engine";
 import type { Fence, NewEvent, NewJob } from "@holdfast/store";
 import type { AfterControls } from "./registry/controls.ts";
@@ -12,6 +13,8 @@ import type { Dispatch } from "./workers/dispatch.ts";
 export interface LeasedJob {
   readonly job: NewJob;
   readonly worker: ConnectedWorker;
+  /** From before the commit that leases it; see `workers/lease-age.ts`. */
+  readonly leasedAt: ClockReading;
 }
 
 /**

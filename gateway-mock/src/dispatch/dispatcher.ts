@@ -329,7 +329,7 @@ export class Dispatcher {
     const { store } = this.#options;
     switch (effect.do) {
       case "DISPATCH":
-        for (const { job, worker } of effect.jobs) dispatches.start(job, 1, worker, effect.run);
+        for (const { job, worker, leasedAt } of effect.jobs) dispatches.start(job, 1, worker, effect.run, leasedAt);
         return;
       case "WAKE_QUEUE":
         return this.#wakeQueue(effect.functionId, effect.dueInMs);

@@ -14,7 +14,7 @@ function setUp(session: { readonly leaseMs: number; readonly extendLeaseMs: numb
       return leases.map(({ jobId }) => !lost.includes(jobId));
     },
   };
-  const options = { store, timers: clock, settings: { gatewayId: "g" } } as unknown as DispatcherOptions;
+  const options = { store, clock, timers: clock, settings: { gatewayId: "g" } } as unknown as DispatcherOptions;
   const lostJobIds: string[] = [];
   const unsent = new SendQueue(options, (dispatch) => {
     lostJobIds.push(dispatch.fence.jobId);

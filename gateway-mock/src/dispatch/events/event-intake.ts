@@ -286,7 +286,7 @@ export class EventIntake {
     if (one.sender !== undefined) spans.eventStored(one.item, one.sender, one.item.runs.length - skipped.length, atMs);
     counters.runsCreated += one.item.runs.length - skipped.length;
     if (skipped.length + skippedWindows > 0) this.#logSkipped(one, skipped, skippedWindows);
-    for (const { run, job, worker } of one.leased) {
+    for (const { run, ...leased } of one.leased) {
       counters.leasedOnCreation += 1;
       const { id: runId, functionId, appId, appVersion } = run.run;
       const state = emptyRun({ runId, functionId, appId, appVersion, version: 1 });
@@ -294,7 +294,7 @@ export class EventIntake {
       state.seq = seq ?? 0;
       runs.retain(runId);
       runs.keepNew(state);
-      this.#emit({ do: "DISPATCH", run: state, jobs: [{ job, worker }] });
+      this.#emit({ do: "DISPATCH", run: state, jobs: [leased] });
       runs.release(runId);
     }
     if (awaited && one.item.lease) this.#emit({ do: "NOTIFY_WAITERS", event: one.item.event });

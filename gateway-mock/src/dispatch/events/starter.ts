@@ -2,7 +2,7 @@
  * Decides which runs an event starts and whether their first pass is leased on creation to a worker here. `EventIntake`
  * stores what it makes.
  */
-import { createUlidFactory, type UlidFactory } from "@holdfast/core";
+import { createUlidFactory, readClocks, type UlidFactory } from "@holdfast/core";
 import {
   EventReader,
   type Expressions,
@@ -14,11 +14,12 @@ import {
   startOfLink,
   type TriggerEvent,
 } from "@holdfast/engine";
-import type { GraphRunMark, IntakeRun, NewJob, WindowEntry } from "@holdfast/store";
+import type { GraphRunMark, IntakeRun, WindowEntry } from "@holdfast/store";
 
 import type { Admission } from "../admission/admission.ts";
 import { versionsToBegin } from "../admission/rollout.ts";
 import type { DatabaseTime } from "../database-time.ts";
+import type { LeasedJob } from "../dispatcher-effects.ts";
 import type { DispatcherOptions } from "../ports.ts";
 import type { Functions, KnownFunction } from "../registry/functions.ts";
 import { type ConnectedWorker, leaseOf } from "../workers/connected-worker.ts";
@@ -31,11 +32,16 @@ export interface StarterParts {
   readonly functions: Pick<Functions, "controls" | "versionsOf">;
 }
 
+/** The first job of a run. */
+export interface StartedJob extends LeasedJob {
+  readonly run: IntakeRun;
+}
+
 /** Runs to be made of an event, places for some of them reserved. */
 export interface Started {
   readonly runs: readonly IntakeRun[];
   readonly windows: readonly WindowEntry[];
-  readonly leased: readonly { readonly run: IntakeRun; readonly job: NewJob; readonly worker: ConnectedWorker }[];
+  readonly leased: readonly StartedJob[];
 }
 
 export interface StartOptions {
@@ -115,7 +121,8 @@ export class Starter {
   ): Started {
     const runs: IntakeRun[] = [];
     const windows: WindowEntry[] = [];
-    const leased: { run: IntakeRun; job: NewJob; worker: ConnectedWorker }[] = [];
+    const leased: StartedJob[] = [];
+    const leasedAt = readClocks(this.#options.clock);
     const stage = options.invokes ? "invoked" : (options.stage ?? "event");
     const { asked = NOTHING_ASKED } = options;
     const appVersion = options.appVersion ?? asked.appVersion;
@@ -151,7 +158,7 @@ export class Starter {
         ...(asked.deadlineInMs === undefined ? {} : { deadlineAsked: true }),
       });
       const [job] = run.jobs;
-      if (worker && job) leased.push({ run, job, worker });
+      if (worker && job) leased.push({ run, job, worker, leasedAt });
       runs.push(run);
     }
     return { runs, windows, leased };

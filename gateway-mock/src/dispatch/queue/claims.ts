@@ -2,6 +2,7 @@
  * Claims jobs for what the workers here have room for, within the limits of their functions (docs/decisions/0024), and
  * notices when the registry has moved since it was read (docs/decisions/0039).
  */
+import { type ClockReading, readClocks } from "@holdfast/core";
 import { type ClaimedJob, type ClaimRequest, isOutdated } from "@holdfast/store";
 import type { Admission } from "../admission/admission.ts";
 import type { DispatcherCounters, DispatcherOptions } from "../ports.ts";
@@ -17,9 +18,14 @@ export interface ClaimsParts {
 
 type Want = ClaimRequest["wants"][number];
 
+/** With when its lease was asked for: `workers/lease-age.ts`. */
+export interface LeasedClaim extends ClaimedJob {
+  readonly leasedAt: ClockReading;
+}
+
 /** What one look into the queue brought. */
 export interface Claimed {
-  readonly jobs: readonly ClaimedJob[];
+  readonly jobs: readonly LeasedClaim[];
   /** Functions that were asked for, with how much of each. */
   readonly wants: readonly Want[];
   /** Functions of which due jobs had to be left, for their limits. */
@@ -61,11 +67,12 @@ export class Claims {
     counters.claims += 1;
     const { version: registryVersion } = functions;
     const base = { gatewayId: settings.gatewayId, registryVersion };
+    const leasedAt = readClocks(clock);
     const [claimed, limitedClaim] = await Promise.all([
       unlessOutdated(store.claim({ ...base, leaseMs: TIMER_LEASE_MS, wants: [...free, ...others] })),
       limited.length > 0 ? unlessOutdated(store.claimLimited({ ...base, wants: limited })) : NOTHING,
     ]);
-    const jobs = [...(claimed ?? []), ...(limitedClaim?.jobs ?? [])];
+    const jobs = [...(claimed ?? []), ...(limitedClaim?.jobs ?? [])].map((job) => ({ ...job, leasedAt }));
     if (claimed && limitedClaim)
       return { jobs, wants, blocked: limitedClaim.blocked, retryInMs: limitedClaim.retryInMs, outdated: false };
     counters.registryMoved += 1;

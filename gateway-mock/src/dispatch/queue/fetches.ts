@@ -4,13 +4,15 @@
  */
 import { messageOf, plainError, type TimerHandle } from "@holdfast/core";
 import { FETCH_QUEUE, type FetchResult, type RunState } from "@holdfast/engine";
-import { type ClaimedJob, levelFor } from "@holdfast/store";
+import { levelFor } from "@holdfast/store";
 import type { AfterCommit, Emit } from "../dispatcher-effects.ts";
 
 import type { CallOutcome, DispatcherOptions } from "../ports.ts";
 
 import type { RunCache } from "../run-cache.ts";
+import { isLeaseOld } from "../workers/lease-age.ts";
 import { readCall } from "./call-ops.ts";
+import type { LeasedClaim } from "./claims.ts";
 import type { RunUpdater } from "./run-updater.ts";
 
 /** Of a call; extended while it lasts, so that the call of a gateway that died is soon repeated. */
@@ -39,8 +41,10 @@ export class Fetches {
   }
 
   /** Makes the call of a job that was claimed. */
-  startCall(state: RunState, job: ClaimedJob): void {
+  startCall(state: RunState, job: LeasedClaim): void {
     const abort = new AbortController();
+    // Another gateway may have made it: a lease that is released late changes nothing.
+    if (isLeaseOld(job.leasedAt, FETCH_LEASE_MS, this.#options.clock)) abort.abort();
     const text = state.open.get(job.key)?.call ?? null;
     const op = state.open.get(job.key)?.op ?? "";
     this.#runs.retain(job.runId);
@@ -59,13 +63,13 @@ export class Fetches {
     await Promise.all(this.#calls.values());
   }
 
-  async #runJob(job: ClaimedJob, op: string, text: string | null, abort: AbortController): Promise<void> {
+  async #runJob(job: LeasedClaim, op: string, text: string | null, abort: AbortController): Promise<void> {
     const { store, log, settings } = this.#options;
     const fence = { jobId: job.id, epoch: job.epoch };
     const keeping = this.#keepLease(job, abort);
     try {
       // Without its step there is nothing to call for: the run has ended or gone on; deciding says so.
-      const result = text === null ? NO_STEP : await this.#call(op, text, abort.signal);
+      const result = text === null || abort.signal.aborted ? NO_STEP : await this.#call(op, text, abort.signal);
       if (abort.signal.aborted) {
         await store.releaseLeases([{ ...fence, lost: false, heldBy: settings.gatewayId }]);
         return;
@@ -89,7 +93,7 @@ export class Fetches {
     return resultOf(outcome, read.resultOf);
   }
 
-  #keepLease(job: ClaimedJob, abort: AbortController): { stop(): void } {
+  #keepLease(job: LeasedClaim, abort: AbortController): { stop(): void } {
     const { store, settings, timers } = this.#options;
     const { gatewayId } = settings;
     const lease = { jobId: job.id, epoch: job.epoch, gatewayId, leaseMs: FETCH_LEASE_MS };

@@ -4,7 +4,7 @@
  */
 import { messageOf } from "@holdfast/core";
 import { type PinOptions, type RunState, readRunOptions } from "@holdfast/engine";
-import { type ClaimedJob, levelFor } from "@holdfast/store";
+import { levelFor } from "@holdfast/store";
 import type { Admission } from "../admission/admission.ts";
 import type { Waiting } from "../admission/may-start.ts";
 import { versionsToBegin } from "../admission/rollout.ts";
@@ -15,6 +15,7 @@ import type { RunCache } from "../run-cache.ts";
 import type { ConnectedWorker } from "../workers/connected-worker.ts";
 import type { Dispatches } from "../workers/dispatches.ts";
 import type { Workers } from "../workers/workers.ts";
+import type { LeasedClaim } from "./claims.ts";
 import type { RunUpdater } from "./run-updater.ts";
 import { Versions, versionName } from "./versions.ts";
 
@@ -60,7 +61,7 @@ export class Placement {
   }
 
   /** The caller retains the run during this call. */
-  place(job: ClaimedJob, state: RunState): void {
+  place(job: LeasedClaim, state: RunState): void {
     const { admission, workers, dispatches } = this.#parts;
     const { clock, log } = this.#options;
     const { functionId } = job;
@@ -69,7 +70,7 @@ export class Placement {
     if (!admittance.may) return this.#holdAsAdmitted(job, admittance);
     const { version } = admittance;
     const worker = workers.reserve(job.functionId, clock.monotonicMs(), version);
-    if (worker) dispatches.start(job, job.epoch, worker, state);
+    if (worker) dispatches.start(job, job.epoch, worker, state, job.leasedAt);
     else if (version === null) dispatches.release([{ jobId: job.id, epoch: job.epoch, lost: false }]);
     else if (workers.hasVersion(job.functionId, version)) this.#holdJob(job, HOLD_MS);
     else {
@@ -82,7 +83,7 @@ export class Placement {
   }
 
   /** No worker has started the run. */
-  #placeFirst(job: ClaimedJob, state: RunState): void {
+  #placeFirst(job: LeasedClaim, state: RunState): void {
     const { workers, functions } = this.#parts;
     const rollout = functions.controls.rolloutOf(state.appId);
     const versions = versionsToBegin(functions.versionsOf(job.functionId), rollout, job.runId);
@@ -92,8 +93,7 @@ export class Placement {
   }
 
   /** The newest that is known is not here: it may be elsewhere, or gone. */
-  async #placeOnNewest(job: ClaimedJob, state: RunState, versions: readonly string[]): Promise<void> {
-    const askedMs = this.#options.clock.monotonicMs();
+  async #placeOnNewest(job: LeasedClaim, state: RunState, versions: readonly string[]): Promise<void> {
     const elsewhere = await this.#versions.elsewhere();
     const { functionId } = job;
     if (!elsewhere) return this.#holdJob(job, HOLD_UNREAD_MS, versions[0]);
@@ -103,23 +103,18 @@ export class Placement {
       elsewhere.connects(versionName(state.appId, version), functions.queueOf(functionId, version));
     // With the strict policy what a rollout gives to a version waits for it.
     const waits = this.#options.settings.versionPolicy === "strict" && functions.controls.rolloutOf(state.appId);
-    this.#placeOnVersion(job, state, (waits ? versions[0] : versions.find(isThere)) ?? null, askedMs);
+    this.#placeOnVersion(job, state, (waits ? versions[0] : versions.find(isThere)) ?? null);
   }
 
   /** Whether a rollout begins the run with this version, so that no other one may have it instead. */
-  #isRolledOut({ functionId, runId }: ClaimedJob, { appId }: RunState, version: string | null): boolean {
+  #isRolledOut({ functionId, runId }: LeasedClaim, { appId }: RunState, version: string | null): boolean {
     const { functions } = this.#parts;
     const rollout = functions.controls.rolloutOf(appId);
     return rollout !== null && versionsToBegin(functions.versionsOf(functionId), rollout, runId)[0] === version;
   }
 
-  /** `wanted` = the newest version that is there; null: none that is known. It has been looked for since then. */
-  #placeOnVersion(
-    job: ClaimedJob,
-    state: RunState,
-    wanted: string | null,
-    sinceMs = this.#options.clock.monotonicMs(),
-  ): void {
+  /** `wanted` = the newest version that is there; null: none that is known. */
+  #placeOnVersion(job: LeasedClaim, state: RunState, wanted: string | null): void {
     const { admission, workers, dispatches } = this.#parts;
     const nowMs = this.#options.clock.monotonicMs();
     const { id: jobId, epoch, functionId, unplacedMs } = job;
@@ -131,13 +126,9 @@ export class Placement {
     const mayBeAny = spillInMs === 0;
     const worker =
       workers.reserve(functionId, nowMs, wanted) ?? (mayBeAny ? this.#reserveOlder(functionId, nowMs) : undefined);
-    if (worker && nowMs - sinceMs > worker.session.leaseMs / 4) {
-      // The lease may be over, and the job another's; it is not for who has it no more.
-      workers.release(worker, functionId);
-      dispatches.release([{ jobId, epoch, lost: false }]);
-    } else if (worker) {
+    if (worker) {
       const version = workers.versionOf(worker, functionId);
-      if (version === state.appVersion) dispatches.start(job, epoch, worker, state);
+      if (version === state.appVersion) dispatches.start(job, epoch, worker, state, job.leasedAt);
       else this.#whileRetained(job, this.#pin(job, state, worker, version));
     } else if (wanted !== null && !mayBeAny && !workers.isOnly(functionId, wanted)) {
       this.#holdJob(job, Math.min(spillInMs, HOLD_MS), wanted);
@@ -158,7 +149,7 @@ export class Placement {
     return workers.reserve(functionId, nowMs, null);
   }
 
-  async #pin(job: ClaimedJob, before: RunState, worker: ConnectedWorker, version: string): Promise<void> {
+  async #pin(job: LeasedClaim, before: RunState, worker: ConnectedWorker, version: string): Promise<void> {
     const { workers, updater, dispatches, runs } = this.#parts;
     const fence = { jobId: job.id, epoch: job.epoch };
     let started = false;
@@ -168,7 +159,7 @@ export class Placement {
       const state = outcome === "won" ? await runs.load(job.runId) : null;
       if (!state) return;
       started = true;
-      dispatches.start(job, job.epoch, worker, state);
+      dispatches.start(job, job.epoch, worker, state, job.leasedAt);
     } finally {
       if (!started) workers.release(worker, job.functionId);
     }
@@ -187,7 +178,7 @@ export class Placement {
     return isSame ? options : { ...options, cancelRules };
   }
 
-  async #placeElsewhere(job: ClaimedJob, state: RunState): Promise<void> {
+  async #placeElsewhere(job: LeasedClaim, state: RunState): Promise<void> {
     const { admission, workers, dispatches, functions } = this.#parts;
     const { functionId } = job;
     const elsewhere = await this.#versions.elsewhere();
@@ -197,11 +188,11 @@ export class Placement {
     const admittance = admission.mayStart({ at: "VERSION_MISSING", functionId, isElsewhere });
     if (!admittance.may) return this.#holdAsAdmitted(job, admittance);
     const worker = workers.reserve(functionId, this.#options.clock.monotonicMs(), admittance.version);
-    if (worker) dispatches.start(job, job.epoch, worker, state);
+    if (worker) dispatches.start(job, job.epoch, worker, state, job.leasedAt);
     else dispatches.release([{ jobId: job.id, epoch: job.epoch, lost: false }]);
   }
 
-  #holdAsAdmitted(job: ClaimedJob, waiting: Waiting): void {
+  #holdAsAdmitted(job: LeasedClaim, waiting: Waiting): void {
     this.#holdJob(job, waiting.why === "VERSION" && !waiting.isElsewhere ? HOLD_WITHOUT_WORKER_MS : HOLD_MS);
   }
 
@@ -209,7 +200,7 @@ export class Placement {
    * Puts work off that no worker here may take, so that it is not claimed again and again, and keeps no other work
    * waiting.
    */
-  #holdJob({ id: jobId, epoch, functionId, unplacedMs }: ClaimedJob, holdMs: number, version?: string): void {
+  #holdJob({ id: jobId, epoch, functionId, unplacedMs }: LeasedClaim, holdMs: number, version?: string): void {
     const unplaced = unplacedMs === null || version === undefined ? {} : { unplaced: { sinceMs: unplacedMs, version } };
     this.#parts.dispatches.release([{ jobId, epoch, lost: false, holdMs, ...unplaced }], () => {
       this.#onHeld(functionId);
@@ -217,7 +208,7 @@ export class Placement {
     });
   }
 
-  #whileRetained(job: ClaimedJob, work: Promise<void>): void {
+  #whileRetained(job: LeasedClaim, work: Promise<void>): void {
     const { runs } = this.#parts;
     runs.retain(job.runId);
     work

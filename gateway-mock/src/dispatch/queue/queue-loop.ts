@@ -4,7 +4,7 @@
  */
 import { messageOf, plainError, type TimerHandle } from "@holdfast/core";
 import { FETCH_QUEUE, FINISH_TIMEOUT, NEWER_QUEUE, needsWorker, type RunState } from "@holdfast/engine";
-import { type ClaimedJob, type Fence, levelFor } from "@holdfast/store";
+import { type Fence, levelFor } from "@holdfast/store";
 import type { Admission } from "../admission/admission.ts";
 import type { Backlog } from "../admission/backlog.ts";
 import type { DatabaseTime } from "../database-time.ts";
@@ -15,7 +15,7 @@ import type { RunCache } from "../run-cache.ts";
 import type { Dispatches } from "../workers/dispatches.ts";
 import type { Workers } from "../workers/workers.ts";
 import { ClaimSize } from "./claim-size.ts";
-import { Claims, TIMER_LEASE_MS } from "./claims.ts";
+import { Claims, type LeasedClaim, TIMER_LEASE_MS } from "./claims.ts";
 import { EARLIER_LEASE_MS, type EarlierEvents } from "./earlier-events.ts";
 import type { FailedAttempts } from "./failed-attempts.ts";
 import { FETCH_LEASE_MS, type Fetches } from "./fetches.ts";
@@ -167,7 +167,7 @@ export class QueueLoop {
     return jobs.length;
   }
 
-  #handleJob(job: ClaimedJob, mark: number): void {
+  #handleJob(job: LeasedClaim, mark: number): void {
     const { runs, waitNotifier } = this.#parts;
     const fence = { jobId: job.id, epoch: job.epoch };
     if (this.#parts.scheduler.startJob(job)) return;
@@ -197,7 +197,7 @@ export class QueueLoop {
       .finally(() => runs.release(job.runId));
   }
 
-  #startJob(job: ClaimedJob, state: RunState, fence: Fence): void {
+  #startJob(job: LeasedClaim, state: RunState, fence: Fence): void {
     const { updater, fetches } = this.#parts;
     const { settings, log } = this.#options;
     const losses = state.losses.get(job.id) ?? 0;
@@ -233,7 +233,7 @@ export class QueueLoop {
     if (!this.#timersLeft) this.wake();
   }
 
-  async #fireTimer(job: ClaimedJob, fence: Fence): Promise<void> {
+  async #fireTimer(job: LeasedClaim, fence: Fence): Promise<void> {
     const startedMs = job.key === FINISH_TIMEOUT ? await this.#startedMsOf(job.runId) : null;
     await this.#parts.updater.apply(job.runId, { type: "timer", jobId: job.id, startedMs }, fence);
   }
@@ -303,7 +303,7 @@ export class QueueLoop {
 }
 
 /** Characters that the runs of these jobs hold. */
-function lengthOf(jobs: readonly ClaimedJob[]): number {
+function lengthOf(jobs: readonly LeasedClaim[]): number {
   let length = 0;
   for (const { run } of jobs) for (const { dataJson } of run?.log ?? []) length += dataJson.length;
   return length;

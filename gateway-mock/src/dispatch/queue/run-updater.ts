@@ -2,7 +2,7 @@
  * The only way a run changes: load, decide (packages/engine), commit, and emit what follows; again when another write
  * came first. Replies, timers, arrivals and cancellations all end here.
  */
-import { createUlidFactory, HoldfastError, messageOf, plainError, type UlidFactory } from "@holdfast/core";
+import { createUlidFactory, HoldfastError, messageOf, plainError, readClocks, type UlidFactory } from "@holdfast/core";
 import {
   type DecideContext,
   type Decision,
@@ -240,13 +240,14 @@ export class RunUpdater {
   /** Reserves places for jobs that are due at once. */
   #leaseJobs(jobs: readonly NewJob[], appVersion: string, mayWait: boolean): LeasedJob[] {
     const leased: LeasedJob[] = [];
+    const leasedAt = readClocks(this.#options.clock);
     for (const job of jobs) {
       if (!needsWorker(job)) continue;
       const { functionId, lane, delayMs, notBeforeMs } = job;
       const [isDue, isLimited] = [!delayMs && !notBeforeMs, Boolean(lane)];
       const work = { at: "NEXT_JOB", functionId, version: appVersion, isDue, isLimited } as const;
       const reserved = this.#parts.admission.reserve(work, mayWait);
-      if (reserved.may) leased.push({ job, worker: reserved.worker });
+      if (reserved.may) leased.push({ job, worker: reserved.worker, leasedAt });
       else if (reserved.why === "NO_ROOM" || reserved.why === "NO_WORKER_IN_QUEUE") break;
     }
     this.#counters.leasedOnCreation += leased.length;

@@ -1,4 +1,6 @@
 /** One request in flight: a job given to a worker under one epoch. */
+import type { ClockReading } from "@holdfast/core";
+import type { RunState } from "@holdfast/engine";
 import type { RunningStep } from "@holdfast/protocol";
 import type { Fence, JobKind } from "@holdfast/store";
 import type { ConnectedWorker } from "./connected-worker.ts";
@@ -16,6 +18,8 @@ export interface Dispatch {
   /** Its instance has a socket at another gateway, which is to hear of it. */
   elsewhere: boolean;
   acked: boolean;
+  /** From before the lease under which it is to be sent was asked for; see `lease-age.ts`. */
+  leasedAt: ClockReading;
   /** Null while it waits for room on the worker's socket. */
   sentMs: number | null;
   /** The lease id it has and the one before, and whose they are: only a plain gateway asks. */
@@ -41,3 +45,12 @@ export interface JobToRun {
   readonly functionId: string;
   readonly attempt: number;
 }
+
+/** `leasedAt`: from before the lease was asked for. */
+export type StartRequest = (
+  job: JobToRun,
+  epoch: number,
+  worker: ConnectedWorker,
+  state: RunState,
+  leasedAt: ClockReading,
+) => void;

@@ -2,7 +2,7 @@
  * Owns the requests in flight from this gateway: sent, acknowledged, moved to another socket, finished, or abandoned so
  * that another worker gets the job. Leases, replies and presence all act on this table.
  */
-import { messageOf } from "@holdfast/core";
+import { type ClockReading, messageOf } from "@holdfast/core";
 import { hasStepJobs, type RunState } from "@holdfast/engine";
 import type { GatewayFrame } from "@holdfast/protocol";
 import { type Fence, type LeaseRelease, levelFor } from "@holdfast/store";
@@ -18,6 +18,7 @@ import type { ConnectedWorker } from "./connected-worker.ts";
 import type { Dispatch, JobToRun } from "./dispatch.ts";
 import { DispatchTable } from "./dispatch-table.ts";
 import { KeptRequests } from "./kept-requests.ts";
+import { isLeaseOld } from "./lease-age.ts";
 import type { LeaseProofs, RequestName } from "./lease-proofs.ts";
 import { PlainRoutes } from "./plain-rules.ts";
 import { requestFrame } from "./request-frame.ts";
@@ -78,7 +79,7 @@ export class Dispatches {
     this.#kept = new KeptRequests(options, {
       ...parts,
       isOpen: (dispatch) => this.#table.has(dispatch),
-      start: (job, epoch, worker, state) => this.start(job, epoch, worker, state),
+      start: (...request) => this.start(...request),
       onLost: (dispatch) => this.finish(dispatch),
       onDropped: (dispatches) => this.abandon(dispatches, () => false),
       onRested: () => emit({ do: "JOBS_DUE" }),
@@ -105,13 +106,15 @@ export class Dispatches {
     return this.#proofs.leaseId(request, appId, this.#options.clock.nowMs() + leaseMs);
   }
 
-  /** Sends a leased job to the worker whose place is reserved. */
-  start(job: JobToRun, epoch: number, worker: ConnectedWorker, state: RunState): void {
+  /**
+   * Sends a leased job to the worker whose place is reserved. `leasedAt`: from before the lease was asked for.
+   */
+  start(job: JobToRun, epoch: number, worker: ConnectedWorker, state: RunState, leasedAt: ClockReading): void {
     const fence = { jobId: job.id, epoch };
     this.supersede(fence);
     // Workers at other gateways may have it under an earlier epoch.
     if (epoch > 1) this.#options.store.notify({ type: "JOBS_REDISPATCHED", requestIds: [requestIdOf(fence)] });
-    if (!worker.open) {
+    if (!worker.open || this.#isTooLate(job.runId, leasedAt, worker)) {
       this.#workers.release(worker, job.functionId);
       this.release([{ ...fence, lost: false }]);
       return;
@@ -129,6 +132,7 @@ export class Dispatches {
       worker,
       elsewhere: false,
       acked: false,
+      leasedAt,
       sentMs: null,
       lease: null,
       lastHeardMs: this.#options.clock.monotonicMs(),
@@ -148,7 +152,7 @@ export class Dispatches {
   #buildRequest(dispatch: Dispatch, job: JobToRun, worker: ConnectedWorker, state: RunState): GatewayFrame | null {
     const { requestId, fence, runId, functionId } = dispatch;
     if (!this.#table.has(dispatch) || dispatch.worker !== worker) return null;
-    if (!worker.open) {
+    if (!worker.open || this.#isTooLate(runId, dispatch.leasedAt, worker)) {
       this.abandon([dispatch], () => false);
       return null;
     }
@@ -178,6 +182,16 @@ export class Dispatches {
     this.#ackTimeouts.add(dispatch, sentMs);
     this.#counters.dispatches += 1;
     return frame;
+  }
+
+  /** The work may be another worker's by now, and done: it is not for this one. */
+  #isTooLate(runId: string, leasedAt: ClockReading, { session }: ConnectedWorker): boolean {
+    const { clock, log } = this.#options;
+    if (!isLeaseOld(leasedAt, session.leaseMs, clock)) return false;
+    log("warn", "The database answered so late that the work may be another worker's; its lease is released.", {
+      runId,
+    });
+    return true;
   }
 
   /** The worker spoke of it: it is alive there. */

@@ -2,14 +2,13 @@
  * Unacknowledged requests of workers that cannot be told to drop them (the base protocol): here they keep their leases
  * until another connection has room.
  */
-import { messageOf, type TimerHandle } from "@holdfast/core";
-import type { RunState } from "@holdfast/engine";
+import { messageOf, readClocks, type TimerHandle } from "@holdfast/core";
 import type { DispatcherOptions } from "../ports.ts";
 
 import type { Controls } from "../registry/controls.ts";
 import type { RunCache } from "../run-cache.ts";
 import type { ConnectedWorker } from "./connected-worker.ts";
-import type { Dispatch, JobToRun } from "./dispatch.ts";
+import type { Dispatch, StartRequest } from "./dispatch.ts";
 import type { Workers } from "./workers.ts";
 
 export interface KeptRequestsParts {
@@ -19,7 +18,7 @@ export interface KeptRequestsParts {
   /** Whether it is still in the table. */
   readonly isOpen: (dispatch: Dispatch) => boolean;
   /** Gives the job to this worker, whose place is reserved, under the next epoch; ends the dispatch before. */
-  readonly start: (job: JobToRun, epoch: number, worker: ConnectedWorker, state: RunState) => void;
+  readonly start: StartRequest;
   /** Another worker has the work. */
   readonly onLost: (dispatch: Dispatch) => void;
   /** Any worker may have the work. */
@@ -179,6 +178,7 @@ export class KeptRequests {
     const { store, settings, log } = this.#options;
     const { runs, start, onLost } = this.#parts;
     const { fence, runId, functionId } = dispatch;
+    const leasedAt = readClocks(this.#options.clock);
     const lease = { ...fence, gatewayId: settings.gatewayId, leaseMs: worker.session.leaseMs, next: true };
     const [extended] = await store.extendLeases([lease]);
     this.#forget(dispatch);
@@ -191,7 +191,7 @@ export class KeptRequests {
       return false;
     }
     log("info", "A request that was not acknowledged in time is reassigned to another connection.", { runId });
-    start({ ...job, runId, functionId }, fence.epoch + 1, worker, state);
+    start({ ...job, runId, functionId }, fence.epoch + 1, worker, state, leasedAt);
     return true;
   }
 

@@ -2,7 +2,7 @@
  * Requests that wait for room on a worker's socket (docs/decisions/0035). The worker does not know of them yet, so
  * their leases are extended from here.
  */
-import type { TimerHandle } from "@holdfast/core";
+import { readClocks, type TimerHandle } from "@holdfast/core";
 import type { DispatcherOptions } from "../ports.ts";
 import type { Dispatch } from "./dispatch.ts";
 
@@ -47,16 +47,18 @@ export class SendQueue {
   }
 
   async #extend(): Promise<void> {
-    const { store, settings } = this.#options;
+    const { store, settings, clock } = this.#options;
     const { gatewayId } = settings;
     const leased = [...this.#waiting].flatMap((dispatch) => {
       const { fence, worker } = dispatch;
       return worker ? [{ dispatch, lease: { ...fence, gatewayId, leaseMs: worker.session.leaseMs } }] : [];
     });
+    const leasedAt = readClocks(clock);
     try {
       const ours = leased.length > 0 ? await store.extendLeases(leased.map(({ lease }) => lease)) : [];
       for (const [index, { dispatch }] of leased.entries()) {
-        if (ours[index] === false && this.#waiting.has(dispatch)) this.#onLost(dispatch);
+        if (ours[index]) dispatch.leasedAt = leasedAt;
+        else if (this.#waiting.has(dispatch)) this.#onLost(dispatch);
       }
     } catch {
       // The next time, or the leases end and another worker takes them.
