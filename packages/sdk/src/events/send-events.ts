@@ -9,6 +9,7 @@ import { traceFields } from "../telemetry/tracing.ts";
 import { SDK_NAME } from "../version.ts";
 import { attachedSchema, isStandardSchema, type OutgoingEvent, type SchemaMap, validateData } from "./event-types.ts";
 import { eventBase, type GatewayAccess } from "./gateway-access.ts";
+import { lossOfData } from "./json-loss.ts";
 import { callGateway, type Judgement, jsonRecord, type SendPorts } from "./send-http.ts";
 
 export interface SentEvents {
@@ -135,6 +136,7 @@ function encodeEvent(event: OutgoingEvent, clock: Clock, trace: object): string 
   } catch (cause) {
     throw new HoldfastError("EVENT_INVALID", `The data of event "${name}" is not JSON: ${messageOf(cause)}`, { cause });
   }
+  checkData(data, `The data of event "${name}"`);
   // The event is a level itself.
   if (jsonNestsDeeperThan(text, WIRE_LIMITS.maxDataDepth + 1)) {
     throw invalid(`The event "${name}" nests deeper than ${WIRE_LIMITS.maxDataDepth} levels.`);
@@ -148,6 +150,23 @@ function encodeEvent(event: OutgoingEvent, clock: Clock, trace: object): string 
     );
   }
   return text;
+}
+
+/**
+ * Data of which JSON has made text: the text must be that of an object, with all that is in it.
+ * @param what for the message
+ * @throws HoldfastError `EVENT_INVALID`
+ */
+export function checkData(data: unknown, what: string): void {
+  let problem: string | undefined;
+  try {
+    const { toJSON } = Object(data ?? {}) as { readonly toJSON?: unknown };
+    const isObject = typeof toJSON !== "function" || isRecord(toJSON.call(data, "data"));
+    problem = isObject ? lossOfData(data) : "Its `toJSON` does not give an object.";
+  } catch (cause) {
+    throw new HoldfastError("EVENT_INVALID", `${what} cannot be read: ${messageOf(cause)}`, { cause });
+  }
+  if (problem !== undefined) throw invalid(`${what} cannot be sent as JSON. ${problem}`);
 }
 
 const invalid = (message: string): HoldfastError => new HoldfastError("EVENT_INVALID", message);

@@ -4,6 +4,7 @@
  */
 import { ContinueAs } from "../steps/continue-as.ts";
 import type { HandlerEnd } from "../steps/pass-types.ts";
+import { warnOfLoss } from "./lossy-results.ts";
 import type { PassOptions } from "./pass-options.ts";
 import { encodeResult } from "./result-json.ts";
 import type { AfterFailure } from "./retry-rules.ts";
@@ -25,6 +26,7 @@ export function returnedEnd(value: unknown, records: Iterable<StepRecord>, { log
   const { functionSlug } = request;
   const continues = ContinueAs.is(value) ? { continues: value.dataText } : {};
   const { text: body } = encodeResult(ContinueAs.is(value) ? null : value, `function "${functionSlug}"`);
+  warnOfLoss(log, `function "${functionSlug}"`, value);
   const awaits = new Set<string>();
   for (const { identity, promise, progress } of records) {
     if (promise.isAwaited || progress === "done") continue;

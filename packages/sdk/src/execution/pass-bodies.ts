@@ -5,6 +5,7 @@ import type { Timers } from "@holdfast/core";
 import type { OpText, PassEvent } from "../steps/pass-types.ts";
 import type { TracedExecution } from "./current.ts";
 import type { FailureLog } from "./failure-log.ts";
+import { warnOfLoss } from "./lossy-results.ts";
 import { inMicrotask } from "./microtasks.ts";
 import type { PassOptions } from "./pass-options.ts";
 import { LONG_BODY_MS } from "./pass-times.ts";
@@ -45,6 +46,8 @@ export class PassBodies {
       port,
       isExtended: mode.type === "in-place" || input.extended !== undefined,
       rules,
+      onResult: ({ identity }, value) =>
+        warnOfLoss(options.log, `step "${identity.id}" of function "${execution.functionSlug}"`, value),
       onFailed: (record, thrown, after) => this.#onFailed(record, thrown, after),
       onEnd: (record, end) => this.#onEnd(record, end),
     };

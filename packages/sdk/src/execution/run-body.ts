@@ -36,6 +36,8 @@ export interface BodyContext {
   /** The gateway knows our extensions. */
   readonly isExtended: boolean;
   readonly rules: RetryRules;
+  /** A body returned this, and JSON can have it. */
+  readonly onResult: (record: StepRecord, value: unknown) => void;
   readonly onFailed: (record: StepRecord, thrown: Thrown, after: AfterFailure) => void;
   readonly onEnd: (record: StepRecord, end: BodyEnd) => void;
 }
@@ -165,6 +167,7 @@ class Attempt {
     } catch (unusable) {
       return this.#failed(unusable);
     }
+    if (!isolated) this.#context.onResult(record, value);
     record.outcome = { type: "fresh", json };
     const durationMs = this.#durationMs();
     if (isEndHeard()) publishEnd(record, execution, this.#startedMs, durationMs, null);

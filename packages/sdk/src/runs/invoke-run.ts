@@ -3,7 +3,7 @@ import { type Clock, type ErrorCode, HoldfastError, messageOf } from "@holdfast/
 import { isRecord, WIRE_LIMITS } from "@holdfast/protocol";
 import type { UntypedData } from "../events/event-types.ts";
 import { apiBase, type GatewayAccess } from "../events/gateway-access.ts";
-import { seedHeader } from "../events/send-events.ts";
+import { checkData, seedHeader } from "../events/send-events.ts";
 import { callSigned, type Judgement, jsonRecord, type SendPorts } from "../events/send-http.ts";
 import { checkKnown } from "../options.ts";
 import { type DurationLike, durationMsOf, type InstantLike, instantOf } from "../steps/points-in-time.ts";
@@ -128,13 +128,14 @@ function end(deadline: unknown, start: string | undefined, clock: Clock): string
   return new Date(fromMs + durationMsOf(deadline, "deadline")).toISOString();
 }
 
-function encode(body: object): string {
+function encode(body: { readonly data: unknown }): string {
   let text: string;
   try {
     text = JSON.stringify(body);
   } catch (cause) {
     throw new HoldfastError("EVENT_INVALID", `The data of invoke() is not JSON: ${messageOf(cause)}`, { cause });
   }
+  checkData(body.data, "The data of invoke()");
   if (
     text.length * 3 <= WIRE_LIMITS.maxEventBytes ||
     new TextEncoder().encode(text).length <= WIRE_LIMITS.maxEventBytes

@@ -1,0 +1,85 @@
+/**
+ * Finds what JSON loses without an error: a Map becomes {}, a function disappears, NaN becomes null. Events refuse what is
+ * surely a mistake, results of steps are stored as JSON has them, with a warning (`execution/lossy-results.ts`).
+ */
+
+/** What JSON makes of a value in place of the value. */
+export interface JsonLoss {
+  /** Such as "a Map". */
+  readonly what: string;
+  /** Where it is, such as `items[0].price`; empty: it is the value itself. */
+  readonly path: string;
+  /** What JSON has there: `{}`, `null`, or nothing. */
+  readonly becomes: "{}" | "null" | "nothing";
+}
+
+/** Of which values is looked for: containers, promises and errors always. */
+export interface LossRules {
+  readonly callables: boolean;
+  readonly numbers: boolean;
+  /** No more values than these are looked at. */
+  readonly maxValues: number;
+}
+
+const EMPTIED: Readonly<Record<string, string>> = {
+  "[object Map]": "a Map",
+  "[object Set]": "a Set",
+  "[object WeakMap]": "a WeakMap",
+  "[object WeakSet]": "a WeakSet",
+  "[object Promise]": "a Promise",
+  "[object Error]": "an Error",
+};
+
+/** The first loss in a value that JSON could take, so it has no circles; null = none was found. */
+export function findJsonLoss(value: unknown, rules: LossRules): JsonLoss | null {
+  let left = rules.maxValues;
+  const lossIn = (one: unknown, path: string): JsonLoss | null => {
+    if (left <= 0) return null;
+    left -= 1;
+    switch (typeof one) {
+      case "function":
+      case "symbol":
+        return rules.callables ? { what: `a ${typeof one}`, path, becomes: "nothing" } : null;
+      case "number":
+        return rules.numbers && !Number.isFinite(one) ? { what: String(one), path, becomes: "null" } : null;
+      case "object":
+        return one === null ? null : inObject(one, path);
+      default:
+        return null;
+    }
+  };
+  const inObject = (one: object, path: string): JsonLoss | null => {
+    // What has it says itself what is kept.
+    if (ArrayBuffer.isView(one) || typeof (one as { toJSON?: unknown }).toJSON === "function") return null;
+    if (Array.isArray(one)) {
+      for (let index = 0; index < one.length && left > 0; index += 1) {
+        const loss = lossIn(one[index], `${path}[${index}]`);
+        if (loss) return loss;
+      }
+      return null;
+    }
+    const what = EMPTIED[Object.prototype.toString.call(one)];
+    const entries = Object.entries(one);
+    if (what !== undefined && entries.length === 0) return { what, path, becomes: "{}" };
+    for (const [name, inside] of entries) {
+      const loss = lossIn(inside, path === "" ? name : `${path}.${name}`);
+      if (loss) return loss;
+    }
+    return null;
+  };
+  return lossIn(value, "");
+}
+
+const EVENT_RULES = { callables: true, numbers: false, maxValues: 1_000_000 };
+
+/**
+ * What events may not have, in words: JSON would leave it out, or make {} of it. Undefined = nothing of the kind.
+ * @param data of which JSON can make text
+ */
+export function lossOfData(data: unknown): string | undefined {
+  const loss = findJsonLoss(data, EVENT_RULES);
+  if (!loss) return undefined;
+  const lost = loss.becomes === "nothing" ? "JSON leaves it out" : `JSON makes ${loss.becomes} of it`;
+  const where = loss.path === "" ? "It is" : `It has at \`${loss.path}\``;
+  return `${where} ${loss.what}: ${lost}. Send plain data.`;
+}

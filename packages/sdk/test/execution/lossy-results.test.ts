@@ -1,0 +1,49 @@
+import type { LogLevel } from "@holdfast/core";
+import { expect, test } from "vitest";
+import { warnOfLoss } from "../../src/execution/lossy-results.ts";
+
+const lines: [LogLevel, string][] = [];
+const log = (level: LogLevel, message: string): void => void lines.push([level, message]);
+const told = (what: string, value: unknown): string[] => {
+  lines.length = 0;
+  warnOfLoss(log, what, value);
+  return lines.map(([level, message]) => `${level} ${message}`);
+};
+
+test.each<[string, unknown, string]>([
+  ["a Map", new Map(), "is a Map, of which JSON makes {}"],
+  ["a Set inside", { tags: [new Set()] }, "has at `tags[0]` a Set, of which JSON makes {}"],
+  ["NaN", Number.NaN, "is NaN, of which JSON makes null"],
+  ["an endless number", { a: { b: -Infinity } }, "has at `a.b` -Infinity, of which JSON makes null"],
+  ["a promise", { user: Promise.resolve(1) }, "Is an `await` missing?"],
+])("a result with %s is named once for its step, with what is stored instead", (what, value, text) => {
+  const step = `step "${what}"`;
+  expect(told(step, value)).toEqual([expect.stringContaining(text)]);
+  expect(lines[0]?.[0]).toBe("warn");
+  expect(told(step, value)).toEqual([]);
+});
+
+test("plain results, dates, methods and absent fields are not worth a word", () => {
+  for (const value of [null, 7, "x", true, [], { at: new Date(), f: () => {}, u: undefined }, new Uint8Array(9)]) {
+    expect(told("step", value)).toEqual([]);
+  }
+});
+
+test("a result that throws when it is looked at costs nothing, and a large one is looked at in part", () => {
+  const trap = new Proxy(
+    {},
+    {
+      ownKeys: () => {
+        throw new Error("no");
+      },
+    },
+  );
+  expect(told("trap", trap)).toEqual([]);
+  expect(told("large", [...Array.from({ length: 1_000 }, () => 1), new Map()])).toEqual([]);
+});
+
+test("a flood of steps with ids of their own ends after a hundred lines", () => {
+  const all = Array.from({ length: 200 }, (_, n) => told(`step ${n}`, new Set())).flat();
+  expect(all.length).toBeGreaterThan(50);
+  expect(all.length).toBeLessThanOrEqual(100);
+});
