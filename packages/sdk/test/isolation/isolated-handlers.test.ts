@@ -55,6 +55,14 @@ describe("connect() with isolated functions", () => {
       code: "CONNECT_TIMEOUT",
       message: expect.stringContaining("modules of isolated code"),
     });
+    // Which one it is, also where it blocks its thread; time enough for the others.
+    for (const file of [slow, new URL("./handlers/spins.mjs", import.meta.url)]) {
+      const both = [isolated("any", file), isolated("failing")];
+      await expect(client.connect({ functions: both, connectTimeout: "10s" })).rejects.toMatchObject({
+        code: "CONNECT_TIMEOUT",
+        message: expect.stringContaining(`still evaluating ${file.href},`),
+      });
+    }
     const ending = new AbortController();
     const connecting = client.connect({ functions, signal: ending.signal });
     ending.abort();

@@ -66,6 +66,7 @@ export async function openThreadedHandlers(options: ThreadedHandlersOptions): Pr
   const handlerPool = createHandlerPool([app], rules);
   if (handlerPool === null) throw new HoldfastError("OPTION_INVALID", "The app has no isolated function.");
   const isolation = createIsolation(log, rules, {
+    modules: handlerPool.modules,
     onTurnLost: handlerPool.onTurnLost,
     onLogged: handlerPool.onLogged,
     dataFor: () => {

@@ -57,6 +57,10 @@ export class HandlerPool {
     };
   }
 
+  get modules(): readonly string[] {
+    return this.handlers.functions.map(({ module }) => module);
+  }
+
   readonly dataFor = () => ({ handlers: this.handlers });
 
   readonly onTurnLost = ({ slot, reason }: LostTurn): void => this.#listener?.onLost(slot, reason);

@@ -53,6 +53,8 @@ class ThreadedConnection implements Connection {
   readonly #listeners: Listeners;
   readonly #status: ConnectionStatus;
   readonly #presence: PresenceLines;
+  /** The thread has said something. */
+  #isHeard = false;
   #mirror: { readonly debug: DebugState; readonly writtenMs: number } | null = null;
 
   constructor(deps: OpenConnectionDeps) {
@@ -216,6 +218,7 @@ class ThreadedConnection implements Connection {
   }
 
   #onMessage(message: ThreadMessage): void {
+    this.#isHeard = true;
     switch (message.type) {
       case "STATE_CHANGE":
         if (message.state === "RECONNECTING") this.#host.setReady(false);
@@ -304,8 +307,12 @@ class ThreadedConnection implements Connection {
   }
 
   #onLate(): void {
-    const last = this.#status.lastProblem || "The gateway has not answered yet.";
-    const message = `No connection was ready within ${this.#deps.connectTimeoutMs} ms. The last problem: ${last}`;
+    const { config, connectTimeoutMs } = this.#deps;
+    const silent = this.#isHeard
+      ? `The gateway at ${config.apiBaseUrl} has not answered yet.`
+      : "The connection thread has not started yet: the process is short of CPU time, or its script hangs.";
+    const last = this.#status.lastProblem || silent;
+    const message = `No connection was ready within ${connectTimeoutMs} ms. The last problem: ${last}`;
     this.#opening.reject(new HoldfastError("CONNECT_TIMEOUT", message));
   }
 

@@ -23,7 +23,7 @@ export interface Prepared {
 
 /** @throws HoldfastError `CONNECT_TIMEOUT`, `CONNECT_CLOSED`, and what `Isolation.prepare()` throws */
 export async function prepareIsolation(
-  isolation: Pick<Isolation, "prepare" | "open">,
+  isolation: Pick<Isolation, "prepare" | "open" | "evaluating">,
   needsPool: boolean,
   { connectTimeoutMs, abort }: OpeningLimits,
   { clock, timers }: { readonly clock: Clock; readonly timers: Timers },
@@ -36,13 +36,15 @@ export async function prepareIsolation(
   const pool = await new Promise<IsolationPool | undefined>((resolve, reject) => {
     const onAbort = (): void => reject(closedEarly());
     if (abort?.aborted) return onAbort();
-    const onLate = (): void =>
-      reject(
-        new HoldfastError(
-          "CONNECT_TIMEOUT",
-          `The modules of isolated code were not evaluated within ${connectTimeoutMs} ms. They are evaluated in threads before the connection is made; keep them small.`,
-        ),
-      );
+    const onLate = (): void => {
+      const { evaluating } = isolation;
+      const hung =
+        evaluating === undefined
+          ? "no thread has begun with one: the process is short of CPU time, or what each thread loads first hangs (`--import`, `--require`)"
+          : `a thread is still evaluating ${evaluating}, or what that imports`;
+      const message = `The modules of isolated code were not evaluated within ${connectTimeoutMs} ms: ${hung}. They are evaluated in threads before the connection is made; keep them small, and await nothing at their top that may not come.`;
+      reject(new HoldfastError("CONNECT_TIMEOUT", message));
+    };
     const late = timers.set(connectTimeoutMs, onLate);
     abort?.addEventListener("abort", onAbort);
     void prepare()

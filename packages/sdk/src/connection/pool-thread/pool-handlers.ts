@@ -42,8 +42,9 @@ export function createPoolHandlers(isolated: IsolatedFunctions, thread: ThreadOf
     connect: (port) => handlers.connect(port),
     onFree: () => handlers.onFree(),
     onCrash: (error) => handlers.onCrash(error),
-    check: async () => {
-      for (const fn of isolated.functions) {
+    check: async (onModule) => {
+      for (const [index, fn] of isolated.functions.entries()) {
+        onModule(index);
         const data = isolated.clients.find(({ id }) => id === fn.appId);
         if (data) await loadIsolated(fn, clientOf(data, loggerOf(data.id)), importModule);
       }

@@ -37,6 +37,8 @@ export interface IsolationDeps {
 
 /** Functions whose handlers run in the threads. */
 export interface HandlerSupport {
+  /** Theirs, in the order in which a thread evaluates them. */
+  readonly modules: readonly string[];
   /** What a thread needs to know about them: plain data, and ports that are transferred to it. */
   readonly dataFor: () => { readonly handlers: unknown; readonly transfer?: readonly MessagePort[] };
   readonly onTurnLost: (lost: LostTurn) => void;
@@ -62,6 +64,7 @@ export class Isolation implements IsolatedBodies {
   readonly #maxAbandoned: number;
   #pool: IsolationPool | undefined;
   #making: Promise<IsolationPool> | undefined;
+  #modules: readonly string[] = [];
   #isClosed = false;
 
   constructor(deps: IsolationDeps) {
@@ -85,8 +88,14 @@ export class Isolation implements IsolatedBodies {
     const codes = isolationMarks().map(({ module, name }): CodeReference => ({ kind: "body", module, name }));
     const hasCode = codes.length > 0 || this.#deps.forHandlers !== undefined;
     if (!hasCode && this.#deps.options.warm === 0) return;
+    this.#modules = [...codes.map(({ module }) => module), ...(this.#deps.forHandlers?.modules ?? [])];
     const pool = await this.open();
     if (hasCode) await pool.load(codes);
+  }
+
+  /** The module that a thread evaluates now, for `prepare`; undefined = none has begun with one. */
+  get evaluating(): string | undefined {
+    return this.#modules[this.#pool?.cells.readLoading() ?? -1];
   }
 
   run(call: IsolatedCall): Promise<IsolatedEnd> {

@@ -44,6 +44,7 @@ const PHASE = 1;
 const SINCE = 2;
 const LOGS_TAKEN = 3;
 const MEMORY = 4;
+const LOADING = 5;
 
 /** A status is turn * 8 + state: what is compared names the turn, too. Turns begin again after 2^27. */
 const STATE_BITS = 3;
@@ -76,6 +77,10 @@ export interface ThreadCells {
   condemn(slot: number): void;
   /** Pool thread: what it does now, as of this time. */
   setPhase(slot: number, phase: TurnPhase, monotonicMs: number): void;
+  /** Pool thread: it evaluates the module at this place of the list that main gave it, or null: none. */
+  setLoading(slot: number, index: number | null): void;
+  /** Of any thread; null = none does. */
+  readLoading(): number | null;
   read(slot: number): { readonly state: CellState; readonly turn: number; readonly memoryMb: number };
   readPhase(slot: number, monotonicMs: number): { readonly phase: TurnPhase; readonly forMs: number };
   /** How many threads have a turn. */
@@ -129,6 +134,7 @@ export function threadCells(buffer: SharedArrayBuffer): ThreadCells {
       store(slot, MEMORY, memoryMb);
       store(slot, LOGS_TAKEN, 0);
       store(slot, PHASE, 0);
+      store(slot, LOADING, 0);
       force(slot, "vacant");
     },
     vacate: (slot) => force(slot, "vacant"),
@@ -158,6 +164,7 @@ export function threadCells(buffer: SharedArrayBuffer): ThreadCells {
       store(slot, SINCE, Math.floor(monotonicMs) | 0);
       store(slot, PHASE, PHASES.indexOf(phase));
     },
+    ...loadingIn(cells, slots),
     read: (slot) => {
       const status = load(slot);
       return { state: stateIn(status), turn: turnIn(status), memoryMb: load(slot, MEMORY) };
@@ -178,6 +185,18 @@ export function threadCells(buffer: SharedArrayBuffer): ThreadCells {
     isWaiting: (owner) => Atomics.load(cells, waitingCell(owner)) !== 0,
     addLogsTaken: (slot, count) => void Atomics.add(cells, at(slot, LOGS_TAKEN), count),
     readLogsTaken: (slot) => load(slot, LOGS_TAKEN),
+  };
+}
+
+function loadingIn(cells: Int32Array, slots: number): Pick<ThreadCells, "setLoading" | "readLoading"> {
+  const at = (slot: number): number => POOL_CELLS + slot * THREAD_CELLS + LOADING;
+  return {
+    setLoading: (slot, index) => void Atomics.store(cells, at(slot), index === null ? 0 : index + 1),
+    readLoading: () => {
+      const places = Array.from({ length: slots }, (_, slot) => Atomics.load(cells, at(slot)));
+      const place = places.find((one) => one > 0);
+      return place === undefined ? null : place - 1;
+    },
   };
 }
 

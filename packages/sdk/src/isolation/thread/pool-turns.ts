@@ -37,7 +37,7 @@ export interface PoolHandlers {
   /** It ends. */
   onCrash(error: PlainError): void;
   /** Evaluates the modules of all handlers. @throws HoldfastError `ISOLATE_MODULE_INVALID`, `ISOLATE_CONNECT` */
-  check(): Promise<void>;
+  check(onModule: (index: number) => void): Promise<void>;
 }
 
 export interface PoolTurnsDeps {
@@ -236,13 +236,19 @@ export class PoolTurns {
   }
 
   async #load({ codes }: Extract<PoolCommand, { type: "LOAD" }>): Promise<Answer> {
+    const { cells, slot, finder } = this.#deps;
     this.setPhase("loading");
     try {
-      for (const code of codes) await this.#deps.finder.find(code);
-      await this.handlers?.check();
+      for (const [index, code] of codes.entries()) {
+        cells.setLoading(slot, index);
+        await finder.find(code);
+      }
+      await this.handlers?.check((index) => cells.setLoading(slot, codes.length + index));
       return { type: "LOADED" };
     } catch (raw) {
       return { type: "FAILED", thrown: readThrown(raw), timing: null };
+    } finally {
+      cells.setLoading(slot, null);
     }
   }
 }
