@@ -143,16 +143,33 @@ async function fetchAnswer(url: URL, timeoutMs: number, init: RequestInit): Prom
     response = await fetch(url, { ...init, redirect: "error", signal: AbortSignal.timeout(timeoutMs) });
     bytes = new Uint8Array(await response.arrayBuffer());
   } catch (error) {
-    const start = 'Is it running? "holdfast-gateway dev" starts one; --url says where it is.';
-    throw new HoldfastError(
-      "GATEWAY_UNREACHABLE",
-      `No gateway answers at ${url.origin}: ${reasonOf(error, timeoutMs)}. ${start}`,
-      {
-        cause: error,
-      },
-    );
+    const isLate = error instanceof Error && error.name === "TimeoutError";
+    const why = isLate ? await silenceOf(url, timeoutMs) : `${NO_ANSWER(url)}: ${reasonOf(error)}. ${START}`;
+    throw new HoldfastError("GATEWAY_UNREACHABLE", why, { cause: error });
   }
   return { status: response.status, ok: response.ok, body: bodyOf(bytes, response, url) };
+}
+
+const NO_ANSWER = (url: URL): string => `No gateway answers at ${url.origin}`;
+const START = 'Is it running? "holdfast-gateway dev" starts one; --url says where it is.';
+/** A gateway answers `/health` without its database. */
+const HEALTH_TIMEOUT_MS = 3_000;
+
+/** What is known of a gateway that has not answered in time: nothing, or that it lives, and how its database is. */
+async function silenceOf(url: URL, timeoutMs: number): Promise<string> {
+  const late = `within ${timeoutMs / 1000} s`;
+  try {
+    const response = await fetch(new URL("/health", url), { signal: AbortSignal.timeout(HEALTH_TIMEOUT_MS) });
+    const { ok, database }: { readonly ok?: unknown; readonly database?: unknown } = Object(await response.json());
+    if (ok !== true || !isRecord(database)) throw new Error("It is no gateway.");
+    const state =
+      database.ok === true
+        ? "It took the call and says that its database is there, so the database may not answer, or slowly"
+        : `It took the call and waits for its database: ${String(database.error)}`;
+    return `The gateway at ${url.origin} runs, but gave no answer to ${url.pathname.replace(/^\/e\/.*/, "/e/…")} ${late}. ${state}. What was asked may still be done.`;
+  } catch {
+    return `${NO_ANSWER(url)}: no answer ${late}, and none to /health. Something may have taken the call and hang. ${START}`;
+  }
 }
 
 function bodyOf(bytes: Uint8Array, { status }: Response, url: URL): Readonly<Record<string, unknown>> {
@@ -169,10 +186,9 @@ function bodyOf(bytes: Uint8Array, { status }: Response, url: URL): Readonly<Rec
 }
 
 /** `fetch` puts the reason into the cause, and of several addresses into its errors. */
-function reasonOf(error: unknown, timeoutMs: number): string {
+function reasonOf(error: unknown): string {
   const cause = error instanceof Error ? error.cause : undefined;
   if (cause instanceof AggregateError) return messageOf(cause.errors[0]);
-  if (error instanceof Error && error.name === "TimeoutError") return `no answer within ${timeoutMs / 1000} s`;
   return messageOf(cause ?? error);
 }
 
