@@ -1,6 +1,7 @@
 import { startGateway } from "@holdfast/gateway";
 import { waitFor } from "@holdfast/testing";
 import { Holdfast } from "holdfast";
+import { operate } from "holdfast/operate";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { gatewayBin } from "../support/gateway.mjs";
 import { hasTerminal, type Outcome, openTerminal, shell } from "../support/terminal.ts";
@@ -209,4 +210,31 @@ test("a function without a connected worker is said to have none", async () => {
   expect(said.stdout).toMatch(/\naway-gone +active +\S+ +default +0 +only invoked\n/);
   expect(said.stdout).toMatch(/\nshop-order +active +\S+ +default +1 +shop\/order\.placed\n/);
   expect(said.stderr).toBe("No worker is connected for away-gone: runs wait for one.\n");
+});
+
+describe("ids of functions that need care in addresses and in shells", () => {
+  const ids = ["bad id!", "a/b", "../x", "..", "100%?#x&y=z", "a,b", "a:b", "%2F", "ünï 😀", 'x"<b>', "*"];
+
+  test("run, are found by name, paused, followed and shown as any others", async () => {
+    const odd = new Holdfast({ id: "odd app/1", isDev: true, baseUrl: url, logLevel: "off" });
+    const functions = ids.map((id) => odd.createFunction({ id, triggers: [] }, () => id));
+    const connection = await odd.connect({ functions, handleShutdownSignals: [], drainTimeout: 0 });
+    cleanUps.push(() => connection.close());
+    for (const fn of functions) {
+      const run = await odd.invoke(fn);
+      expect(await run.result()).toBe(fn.id);
+      expect((await odd.runs.list({ functionId: fn.slug })).runs.map(({ id }) => id)).toEqual([run.id]);
+      expect((await odd.runs.list({ functionId: fn.id })).runs.map(({ id }) => id)).toEqual([run.id]);
+      await operate(odd).functions.pause(fn);
+      expect((await operate(odd).functions.get(fn))?.paused).toBe(true);
+      await operate(odd).functions.resume(fn);
+      for (const path of ["/ui/functions/", "/v1/functions/"]) {
+        expect((await fetch(`${url}${path}${encodeURIComponent(fn.slug)}`)).status).toBe(200);
+      }
+      const quoted = `'${fn.slug}'`;
+      expect(idsOf(await list(`--function ${quoted}`))).toEqual([run.id]);
+      expect(await pipe(`pause ${quoted}`)).toMatchObject({ code: 0 });
+      expect(await pipe(`resume ${quoted}`)).toMatchObject({ code: 0 });
+    }
+  });
 });

@@ -31,6 +31,11 @@ export function inspectPackage(folder) {
       "missing",
     ),
     check(
+      "has a README whose links lead to what is in it, or on the web",
+      linksOf(text("README.md")).filter((link) => !/^(https?:|#)/.test(link) && !existsSync(join(folder, link))),
+      "leads nowhere",
+    ),
+    check(
       "has nothing else",
       files.filter((name) => /(^|\/)(src|test)\/|\.tsbuildinfo$|(^|\/)\.[^/]+$|\.map$/.test(name)),
       "not wanted",
@@ -125,3 +130,9 @@ export function modules(name, text) {
 /** @param {ts.Expression} callee */
 const isRequire = (callee) =>
   callee.kind === ts.SyntaxKind.ImportKeyword || (ts.isIdentifier(callee) && /^(__)?require$/.test(callee.text));
+
+/** @param {string} markdown */
+function linksOf(markdown) {
+  const links = [...markdown.matchAll(/\]\(([^)\s]+)\)|^\[[^\]]+\]:\s*(\S+)/gm)];
+  return links.map(([, inline, defined]) => inline ?? defined ?? "");
+}

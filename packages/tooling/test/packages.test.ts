@@ -28,12 +28,19 @@ test.each([
   ["imports what it does not declare", { "dist/b.cjs": 'const a = require("esbuild");' }],
   ["loads later what it does not declare", { "dist/b.js": 'export const a = () => import("esbuild");' }],
   ["looks like AMD", { "dist/b.cjs": 'if (typeof define === "function" && define.amd) define([], () => 1);' }],
+  ["has a README with a link out of it", { "README.md": "See [limits](../../docs/limits.md)." }],
+  ["has a README with a definition that leads out of it", { "README.md": "See [limits].\n\n[limits]: docs/limits.md" }],
   ["carries its sources", { "src/index.ts": "" }],
   ["carries a source map", { "dist/index.js.map": "{}" }],
   ["depends on the workspace", { "package.json": JSON.stringify({ name: "p", dependencies: { ws: "workspace:*" } }) }],
   ["declares what it does not import", { "dist/index.js": "export const a = 1;" }],
 ])("a package that %s is rejected", (_what, files) => {
   expect(problems({ ...good, ...files } as Record<string, string>)).not.toBe("");
+});
+
+test("links of a README may lead to the web, to a heading, and to what is in the package", () => {
+  const text = "[a](https://a.test/x) [b](#here) [c](LICENSE)";
+  expect(problems({ ...good, "README.md": text })).toBe("");
 });
 
 test("a package without a licence is rejected", () => {
