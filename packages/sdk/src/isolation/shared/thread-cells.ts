@@ -164,7 +164,7 @@ export function threadCells(buffer: SharedArrayBuffer): ThreadCells {
       store(slot, SINCE, Math.floor(monotonicMs) | 0);
       store(slot, PHASE, PHASES.indexOf(phase));
     },
-    ...loadingIn(cells, slots),
+    ...notesIn(cells, slots),
     read: (slot) => {
       const status = load(slot);
       return { state: stateIn(status), turn: turnIn(status), memoryMb: load(slot, MEMORY) };
@@ -180,15 +180,16 @@ export function threadCells(buffer: SharedArrayBuffer): ThreadCells {
     },
     ...figuresIn(cells),
     setWaiting: (owner, isWaiting) => void Atomics.store(cells, waitingCell(owner), isWaiting ? 1 : 0),
-    setHeard: (isHeard) => void Atomics.store(cells, HEARD, isHeard ? 1 : 0),
-    isHeard: () => Atomics.load(cells, HEARD) !== 0,
     isWaiting: (owner) => Atomics.load(cells, waitingCell(owner)) !== 0,
     addLogsTaken: (slot, count) => void Atomics.add(cells, at(slot, LOGS_TAKEN), count),
     readLogsTaken: (slot) => load(slot, LOGS_TAKEN),
   };
 }
 
-function loadingIn(cells: Int32Array, slots: number): Pick<ThreadCells, "setLoading" | "readLoading"> {
+function notesIn(
+  cells: Int32Array,
+  slots: number,
+): Pick<ThreadCells, "setLoading" | "readLoading" | "setHeard" | "isHeard"> {
   const at = (slot: number): number => POOL_CELLS + slot * THREAD_CELLS + LOADING;
   return {
     setLoading: (slot, index) => void Atomics.store(cells, at(slot), index === null ? 0 : index + 1),
@@ -197,6 +198,8 @@ function loadingIn(cells: Int32Array, slots: number): Pick<ThreadCells, "setLoad
       const place = places.find((one) => one > 0);
       return place === undefined ? null : place - 1;
     },
+    setHeard: (isHeard) => void Atomics.store(cells, HEARD, isHeard ? 1 : 0),
+    isHeard: () => Atomics.load(cells, HEARD) !== 0,
   };
 }
 
