@@ -6,7 +6,7 @@ import { type PlainError, plainError } from "../../../packages/core/src/index.ts
 import type { ConnectionPool, PoolListener } from "../../../packages/sdk/src/connection/main/connection-pool.ts";
 import { HandlerThread } from "../../../packages/sdk/src/connection/pool-thread/handler-thread.ts";
 import type { PoolThreadPort } from "../../../packages/sdk/src/connection/shared/messages.ts";
-import type { ExecutionRequest, ExecutionStrategy } from "../../../packages/sdk/src/execution/execution.ts";
+import type { ExecutionStrategy, PassRequest } from "../../../packages/sdk/src/execution/execution.ts";
 import type { BodyWatch } from "../../../packages/sdk/src/execution/pass-options.ts";
 import { cellsBytes, type ThreadCells, threadCells } from "../../../packages/sdk/src/isolation/shared/thread-cells.ts";
 import type { Dice } from "./random.ts";
@@ -18,7 +18,7 @@ export interface SimPoolDeps {
   readonly dice: Dice;
   readonly threads: number;
   /** Made for each thread anew: its handlers run on its event loop. */
-  readonly strategyOf: (actor: Actor, watch: (request: ExecutionRequest) => BodyWatch) => ExecutionStrategy;
+  readonly strategyOf: (actor: Actor, watch: (request: PassRequest) => BodyWatch) => ExecutionStrategy;
 }
 
 interface SimPoolThread {

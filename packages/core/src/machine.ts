@@ -27,7 +27,7 @@ export interface Driver<State, Event> {
 export interface DriverOptions<State, Event, Effect> {
   readonly initial: State;
   readonly step: Step<State, Event, Effect>;
-  readonly run: (effect: Effect, send: (event: Event) => void) => void;
+  readonly run: (effect: Effect) => void;
   readonly nowMs: () => number;
   /** How a state, an event and an effect are called in the trace. Default: their `type`, `do` or `phase`. */
   readonly label?: (value: State | Event | Effect) => string;
@@ -38,56 +38,69 @@ export interface DriverOptions<State, Event, Effect> {
 }
 
 export function createDriver<State, Event, Effect>(options: DriverOptions<State, Event, Effect>): Driver<State, Event> {
-  const { step, run, nowMs, traceSize = 100, label = defaultLabel, onError } = options;
-  const waiting: Event[] = [];
-  const ring: TraceEntry[] = [];
-  let state = options.initial;
-  let stepping = false;
+  return new MachineDriver(options);
+}
 
-  const note = (event: Event, from: State, effects: readonly Effect[]): void => {
-    ring.push({
-      atMs: nowMs(),
-      event: label(event),
-      from: label(from),
-      to: label(state),
-      effects: effects.map(label),
-    });
-    if (ring.length > traceSize) ring.shift();
-  };
+/** A class, not a literal with a getter: V8 makes each such literal a dictionary of a kilobyte, and each pass has one. */
+class MachineDriver<State, Event, Effect> implements Driver<State, Event> {
+  readonly #options: DriverOptions<State, Event, Effect>;
+  readonly #waiting: Event[] = [];
+  readonly #trace: TraceEntry[] = [];
+  #state: State;
+  #isStepping = false;
 
-  const take = (event: Event): void => {
-    const from = state;
+  constructor(options: DriverOptions<State, Event, Effect>) {
+    this.#options = options;
+    this.#state = options.initial;
+  }
+
+  get state(): State {
+    return this.#state;
+  }
+
+  send(event: Event): void {
+    const waiting = this.#waiting;
+    waiting.push(event);
+    if (this.#isStepping) return;
+    this.#isStepping = true;
+    try {
+      for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) this.#take(next);
+    } finally {
+      this.#isStepping = false;
+    }
+  }
+
+  trace(): readonly TraceEntry[] {
+    return [...this.#trace];
+  }
+
+  #take(event: Event): void {
+    const { step, run, traceSize = 100, onError } = this.#options;
+    const from = this.#state;
     const [next, effects] = step(from, event);
-    state = next;
-    if (traceSize > 0) note(event, from, effects);
+    this.#state = next;
+    if (traceSize > 0) this.#note(event, from, effects, traceSize);
     for (const effect of effects) {
       try {
-        run(effect, send);
+        run(effect);
       } catch (error) {
         if (!onError) throw error;
         onError(error, effect);
       }
     }
-  };
+  }
 
-  const send = (event: Event): void => {
-    waiting.push(event);
-    if (stepping) return;
-    stepping = true;
-    try {
-      for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) take(next);
-    } finally {
-      stepping = false;
-    }
-  };
-
-  return {
-    get state() {
-      return state;
-    },
-    send,
-    trace: () => [...ring],
-  };
+  #note(event: Event, from: State, effects: readonly Effect[], traceSize: number): void {
+    const { nowMs, label = defaultLabel } = this.#options;
+    this.#trace.push({
+      atMs: nowMs(),
+      event: label(event),
+      from: label(from),
+      to: label(this.#state),
+      effects: effects.map(label),
+    });
+    if (this.#trace.length > traceSize) this.#trace.shift();
+  }
 }
 
 function defaultLabel(value: unknown): string {

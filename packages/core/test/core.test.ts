@@ -228,7 +228,7 @@ describe("Machine driver", () => {
     { phase: "count", seen: [...state.seen, event.n] },
     event.n > 0 ? [{ do: "again", n: event.n - 1 }] : [],
   ];
-  const make = (run: (effect: Effect, send: (event: Event) => void) => void, onError?: () => void) =>
+  const make = (run: (effect: Effect) => void, onError?: () => void) =>
     createDriver<State, Event, Effect>({
       initial: { phase: "count", seen: [] },
       step,
@@ -241,10 +241,10 @@ describe("Machine driver", () => {
   test("an event raised by an effect is handled after the current event", () => {
     const depths: number[] = [];
     let depth = 0;
-    const driver = make((effect, send) => {
+    const driver = make((effect) => {
       depth += 1;
       depths.push(depth);
-      send({ type: "add", n: effect.n });
+      driver.send({ type: "add", n: effect.n });
       depth -= 1;
     });
     driver.send({ type: "add", n: 5 });

@@ -12,26 +12,32 @@ export interface CancelSignal {
   removeEventListener(type: "abort", listener: () => void): void;
 }
 
+const NO_LISTENERS: readonly (() => void)[] = [];
+
 /** The owner's side of a `CancelSignal`. Fires once. */
 export class CancelSource implements CancelSignal {
-  readonly #listeners = new Set<() => void>();
+  /** There is one, mostly: a list of it costs a sixth of a set. */
+  #listeners: readonly (() => void)[] = NO_LISTENERS;
   aborted = false;
   reason: unknown;
 
   addEventListener(_type: "abort", listener: () => void): void {
-    if (!this.aborted) this.#listeners.add(listener);
+    if (!this.aborted && !this.#listeners.includes(listener)) this.#listeners = [...this.#listeners, listener];
   }
 
   removeEventListener(_type: "abort", listener: () => void): void {
-    this.#listeners.delete(listener);
+    this.#listeners = this.#listeners.filter((one) => one !== listener);
   }
 
   cancel(reason: unknown): void {
     if (this.aborted) return;
     this.aborted = true;
     this.reason = reason;
-    for (const listener of this.#listeners) listener();
-    this.#listeners.clear();
+    // One that an earlier one removes is not called.
+    for (let [next, ...rest] = this.#listeners; next !== undefined; [next, ...rest] = this.#listeners) {
+      this.#listeners = rest;
+      next();
+    }
   }
 }
 

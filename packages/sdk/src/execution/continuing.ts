@@ -1,12 +1,12 @@
 /** Whether a handler wants to go on as a new run, and returns what it got for that. One for each pass. */
 import { ContinueAs, continueAsOf, notReturned } from "../steps/continue-as.ts";
-import type { ExecutionRequest } from "./execution.ts";
+import type { PassRequest } from "./execution.ts";
 
 export class Continuing {
-  readonly #request: ExecutionRequest;
+  readonly #request: PassRequest;
   #isAsked = false;
 
-  constructor(request: ExecutionRequest) {
+  constructor(request: PassRequest) {
     this.#request = request;
   }
 

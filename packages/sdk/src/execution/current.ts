@@ -8,7 +8,7 @@ import { nodeModule } from "../runtime.ts";
 import { poolThread } from "../steps/isolated.ts";
 import { parentSpan } from "../telemetry/parent-span.ts";
 import { tracing } from "../telemetry/tracing.ts";
-import type { ExecutionRequest } from "./execution.ts";
+import type { PassRequest } from "./execution.ts";
 
 /** Which step's body is running. */
 export interface CurrentStep {
@@ -38,7 +38,7 @@ export interface TracedExecution extends CurrentExecution {
   readonly trace?: RequestTrace;
 }
 
-export function executionOf({ requestId, runId, functionSlug, userTraceCtx }: ExecutionRequest): TracedExecution {
+export function executionOf({ requestId, runId, functionSlug, userTraceCtx }: PassRequest): TracedExecution {
   const trace = userTraceCtx && readRequestTrace(userTraceCtx);
   return { requestId, runId, functionSlug, ...(trace ? { trace } : {}) };
 }

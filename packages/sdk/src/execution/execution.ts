@@ -23,6 +23,9 @@ export interface ExecutionRequest {
   readonly extensions: readonly Extension[];
 }
 
+/** What is kept of a request while its pass goes on: its payload may be large, and is read once. */
+export type PassRequest = Omit<ExecutionRequest, "payload">;
+
 /** What a pass asks of the connection while it goes on. */
 export interface CheckpointPort {
   /**

@@ -25,12 +25,13 @@ import { reviveError } from "../steps/revive-error.ts";
 import { provideStepSignal } from "../steps/step-signal.ts";
 import type { CancelSignal } from "./abort.ts";
 import { currentSignal, publishCurrentExecution } from "./current.ts";
-import type { ExecutionRequest, ExecutionResult, ExecutionStrategy } from "./execution.ts";
+import type { CheckpointPort, ExecutionRequest, ExecutionResult, ExecutionStrategy, PassRequest } from "./execution.ts";
 import { failureLogOf } from "./failure-log.ts";
 import { inTurn, type Turns, UNLIMITED_TURNS } from "./fair-turns.ts";
+import { handlerContext } from "./handler-context.ts";
 import type { IsolatedBodies } from "./isolated-body.ts";
 import { Pass } from "./pass.ts";
-import { type PassInput, readPassInput } from "./pass-input.ts";
+import { type ParsedPayload, type PassInput, parsePayload, readPassInput } from "./pass-input.ts";
 import type { BodyWatch, Intercept, PassHandler, PassOptions } from "./pass-options.ts";
 import { errorObject } from "./result-json.ts";
 import { nothingNew } from "./result-of.ts";
@@ -48,7 +49,7 @@ export interface MainThreadDeps {
   /** Waits before retries are as long each time. */
   readonly withoutJitter?: boolean;
   /** In a pool thread: follows the bodies of a request. */
-  readonly watch?: (request: ExecutionRequest) => BodyWatch;
+  readonly watch?: (request: PassRequest) => BodyWatch;
   /** For what fails; default: the logger of the function's app. */
   readonly log?: Log;
 }
@@ -70,7 +71,12 @@ export function createMainThreadStrategy(registry: Registry, deps: MainThreadDep
   };
   publishCurrentExecution();
   provideStepSignal(currentSignal);
-  const execute: ExecutionStrategy["execute"] = async (request, port, signal) => {
+  const execute = async (
+    request: PassRequest,
+    payload: ParsedPayload,
+    port: CheckpointPort,
+    signal: CancelSignal,
+  ): Promise<ExecutionResult> => {
     let requestVersion = FALLBACK_VERSION;
     let { log } = deps;
     try {
@@ -78,7 +84,7 @@ export function createMainThreadStrategy(registry: Registry, deps: MainThreadDep
       const failureLog = deps.log ?? failureLogOf(found);
       log = failureLog;
       const fn = found.definition.isolate === undefined || found.isFailureHandler ? found : await loadInline(found);
-      const read = readPassInput(request.payload, () => fetchState(fn, request, signal));
+      const read = readPassInput(payload, () => fetchState(fn, request, signal));
       const input = read instanceof Promise ? await read : read;
       requestVersion = input.requestVersion;
       const mode = modeOf(request, input);
@@ -104,9 +110,16 @@ export function createMainThreadStrategy(registry: Registry, deps: MainThreadDep
   };
   return {
     // Parsed in its turn: a payload may be large.
-    execute: (request, port, signal) => inTurn(turns, () => execute(request, port, signal)),
+    execute: (request, port, signal) =>
+      inTurn(turns, () => execute(passRequestOf(request), parsePayload(request.payload), port, signal)),
     runningSteps,
   } satisfies ExecutionStrategy;
+}
+
+function passRequestOf(given: ExecutionRequest): PassRequest {
+  const { requestId, appName, functionSlug, stepId, runId, jobId, userTraceCtx, extensions } = given;
+  const request = { requestId, appName, functionSlug, stepId, runId, jobId, extensions };
+  return userTraceCtx === undefined ? request : Object.assign(request, { userTraceCtx });
 }
 
 /** An isolated function that is to run in this thread all the same: in tests of functions, whose client is the test's. */
@@ -128,7 +141,7 @@ async function loadInline(fn: RegisteredFunction): Promise<RegisteredFunction> {
   };
 }
 
-function findFunction(registry: Registry, { appName, functionSlug }: ExecutionRequest): RegisteredFunction {
+function findFunction(registry: Registry, { appName, functionSlug }: PassRequest): RegisteredFunction {
   const fn = registry.find(appName, functionSlug);
   if (fn) return fn;
   const known = registry.slugs(appName).slice(0, 10);
@@ -141,7 +154,7 @@ function findFunction(registry: Registry, { appName, functionSlug }: ExecutionRe
 /** The state of a run that is too large for one request. Aborted by `signal`. */
 async function fetchState(
   { client }: RegisteredFunction,
-  { runId }: ExecutionRequest,
+  { runId }: PassRequest,
   signal: CancelSignal,
 ): Promise<FetchedRunState> {
   const unwanted = new AbortController();
@@ -155,7 +168,7 @@ async function fetchState(
   }
 }
 
-function modeOf(request: ExecutionRequest, input: PassInput): PassMode {
+function modeOf(request: PassRequest, input: PassInput): PassMode {
   const { stepId } = request;
   if (stepId !== "" && stepId !== "step") return { type: "targeted", hash: stepId };
   // A gateway that has steps of this run under way in the plain manner leaves our object out of the request.
@@ -175,15 +188,14 @@ function isFinished(input: PassInput, hash: string): boolean {
 function handlerOf(
   fn: RegisteredFunction,
   input: PassInput,
-  { runId, functionSlug }: ExecutionRequest,
+  { runId, functionSlug }: PassRequest,
   nowMs: number,
 ): PassHandler {
   const { definition, client } = fn;
   const { retries } = definition.config.steps.step;
   const attempt = attemptOf(input, nowMs);
   const call = ({ step, signal, isReplaying, continueAs }: Parameters<PassHandler>[0], given: GivenEvents): unknown => {
-    let logger: LoggerLike | undefined;
-    const context: HandlerContext<unknown> = {
+    const values = {
       event: given.event,
       events: given.events,
       step,
@@ -193,15 +205,10 @@ function handlerOf(
       version: input.extended?.appVersion ?? client.options.appVersion,
       // What it gives is only for the handler to return.
       continueAs: continueAs as HandlerContext<unknown>["continueAs"],
-      // Last, and nothing is spread above: an object with getters is slow to make otherwise.
-      get signal() {
-        return signal();
-      },
-      get logger() {
-        logger ??= createRunLogger(client.options.logger, { runId, functionSlug, attempt, isReplaying });
-        return logger;
-      },
     };
+    const logger = (): LoggerLike =>
+      createRunLogger(client.options.logger, { runId, functionSlug, attempt, isReplaying });
+    const context = handlerContext(values, { signal, logger });
     if (!fn.isFailureHandler || !definition.onFailure) return definition.handler(context);
     // Not a copy: that would create a signal that may not be needed.
     return definition.onFailure(Object.assign(context, { error: failureOf(input.event) }) as FailureContext<unknown>);
@@ -265,7 +272,7 @@ function failureOf(event: EventPayload): Error {
 }
 
 /** No code of the author's ran. Without a function there is no app whose logger it could be: the gateway says it. */
-function logRefusal(log: Log | undefined, { runId, functionSlug }: ExecutionRequest, thrown: unknown): void {
+function logRefusal(log: Log | undefined, { runId, functionSlug }: PassRequest, thrown: unknown): void {
   const message = `A request for ${functionSlug} could not be carried out: ${messageOf(thrown)}`;
   log?.("error", message, { runId, functionSlug, err: toPlainError(thrown) }, ["functionSlug"]);
 }

@@ -29,12 +29,28 @@ export type FetchState = () => Promise<{
   readonly events: readonly unknown[];
 }>;
 
+/** The JSON of a payload; why there is none. */
+export type ParsedPayload = { readonly root: Record<string, unknown> } | { readonly error: HoldfastError };
+
+/** Apart from reading it, so that the bytes need not be kept as long as the pass goes on. */
+export function parsePayload(payload: Uint8Array): ParsedPayload {
+  let root: unknown;
+  try {
+    root = parseJsonBytes(payload, "The request's payload");
+  } catch (cause) {
+    const message = "The request's payload is not JSON, or nests too deeply.";
+    return { error: new HoldfastError("REQUEST_INVALID", message, { cause }) };
+  }
+  return isRecord(root) ? { root } : { error: invalid("it is not an object") };
+}
+
 /**
  * Reads a request's payload; a promise only when the rest of it must be fetched.
  * @throws HoldfastError `REQUEST_INVALID`, and what `fetchState` rejects with
  */
-export function readPassInput(payload: Uint8Array, fetchState: FetchState): PassInput | Promise<PassInput> {
-  const root = parsePayload(payload);
+export function readPassInput(payload: ParsedPayload, fetchState: FetchState): PassInput | Promise<PassInput> {
+  if ("error" in payload) throw payload.error;
+  const { root } = payload;
   const ctx = optionalRecord(root.ctx, "ctx") ?? {};
   if (ctx.use_api !== true) return passInput(root, ctx);
   return fetchState().then(({ steps, events }) => passInput({ ...root, steps, events }, ctx));
@@ -59,17 +75,6 @@ function passInput(root: Record<string, unknown>, ctx: Record<string, unknown>):
   };
 }
 
-function parsePayload(payload: Uint8Array): Record<string, unknown> {
-  let root: unknown;
-  try {
-    root = parseJsonBytes(payload, "The request's payload");
-  } catch (cause) {
-    throw new HoldfastError("REQUEST_INVALID", "The request's payload is not JSON, or nests too deeply.", { cause });
-  }
-  if (!isRecord(root)) throw invalid("it is not an object");
-  return root;
-}
-
 function readVersion(version: unknown): number {
   if (version === undefined || version === null || version === -1 || version === 0) return OWN_VERSION;
   if (version === 1 || version === 2) return version;
@@ -79,6 +84,7 @@ function readVersion(version: unknown): number {
 function readEvent(value: unknown, name: string): EventPayload {
   if (!isRecord(value)) throw invalid(`\`${name}\` is not an object`);
   if (typeof value.name !== "string") throw invalid(`\`${name}.name\` is not a string`);
+  if (isWhole(value)) return value;
   return {
     ...value,
     name: value.name,
@@ -86,6 +92,12 @@ function readEvent(value: unknown, name: string): EventPayload {
     data: value.data ?? {},
     ts: typeof value.ts === "number" ? value.ts : 0,
   };
+}
+
+/** As our gateways send them: then it is not copied. */
+function isWhole(event: Record<string, unknown>): event is Record<string, unknown> & EventPayload {
+  const { id, data, ts } = event;
+  return typeof id === "string" && typeof ts === "number" && data !== undefined && data !== null;
 }
 
 function readStack(value: unknown): readonly string[] {

@@ -4,7 +4,7 @@ import type { OpText, PassMode } from "../steps/pass-types.ts";
 import type { StepCall } from "../steps/step-call.ts";
 import type { StepTools } from "../steps/step-types.ts";
 import type { CancelSignal } from "./abort.ts";
-import type { CheckpointPort, ExecutionRequest } from "./execution.ts";
+import type { CheckpointPort, PassRequest } from "./execution.ts";
 import type { Turns } from "./fair-turns.ts";
 import type { IsolatedBodies } from "./isolated-body.ts";
 import type { PassInput } from "./pass-input.ts";
@@ -33,7 +33,7 @@ export interface BodyWatch {
 export type Intercept = (fullId: string, call: StepCall) => StepCall;
 
 export interface PassOptions {
-  readonly request: ExecutionRequest;
+  readonly request: PassRequest;
   readonly input: PassInput;
   readonly fn: RegisteredFunction;
   readonly mode: PassMode;

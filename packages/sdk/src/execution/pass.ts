@@ -58,7 +58,7 @@ export class Pass {
   readonly #time: RunTime;
   /** Steps that failed and are tried again. */
   readonly #retries: ExtendedContext["retries"];
-  readonly #undefinedSteps: ReadonlySet<string>;
+  readonly #undefinedSteps: ReadonlySet<string> | undefined;
   readonly #cleanups: PassCleanups;
   readonly #grace: PassGrace;
   readonly #replay: ReplayWatch;
@@ -73,7 +73,7 @@ export class Pass {
     this.#journal = new Journal(input.steps, input.stack);
     this.#execution = executionOf(request);
     this.#failures = new FailureLog({ ...options, execution: this.#execution, nowMs: ports.clock.nowMs });
-    this.#undefinedSteps = new Set(input.extended?.undefinedSteps ?? []);
+    this.#undefinedSteps = input.extended?.undefinedSteps && new Set(input.extended.undefinedSteps);
     const failure = readFailure(this.#journal);
     this.#compensation = failure && new Compensation(failure, this.#journal);
     this.#retries = (options.mode.type === "in-place" && input.extended?.retries) || {};
@@ -208,7 +208,7 @@ export class Pass {
     }
     if (memo.type === "error") record.outcome = { type: "error", error: memo.error };
     else {
-      const value = this.#undefinedSteps.has(hash) ? undefined : memo.data;
+      const value = this.#undefinedSteps?.has(hash) ? undefined : memo.data;
       record.outcome = { type: "memo", value };
       this.#compensation?.collect(record, value);
     }

@@ -6,13 +6,13 @@ import { unreachable } from "@holdfast/core";
 import { encodeJsonBytes, HANDLER_END_ID, type OpName, sharableText } from "@holdfast/protocol";
 import type { FoundStep, PassMode, PassReply, StepReport } from "../steps/pass-types.ts";
 import { STEP_KINDS } from "../steps/step-kinds.ts";
-import type { ExecutionRequest, ExecutionResult } from "./execution.ts";
+import type { ExecutionResult, PassRequest } from "./execution.ts";
 import { opsBytes } from "./op-bytes.ts";
 import type { PassInput } from "./pass-input.ts";
 import type { StepRecord } from "./step-record.ts";
 
 interface ReplyContext {
-  readonly request: ExecutionRequest;
+  readonly request: PassRequest;
   readonly input: PassInput;
   readonly mode: PassMode;
 }
@@ -110,7 +110,7 @@ function isRaced(reports: readonly StepReport[], find: FindRecord): boolean {
   });
 }
 
-function missingBody(request: ExecutionRequest, found: readonly FoundStep[], find: FindRecord): object {
+function missingBody(request: PassRequest, found: readonly FoundStep[], find: FindRecord): object {
   const error = `The step ${request.stepId} of function "${request.functionSlug}" was not found: the code has changed, or takes a different path now.`;
   const listed = found.slice(0, MAX_LISTED_STEPS).map(({ hash }) => {
     const record = find(hash);

@@ -23,7 +23,9 @@ interface Recorded {
  */
 export class StepOrderCheck {
   readonly #recorded: readonly Recorded[];
-  readonly #asked = new Set<string>();
+  /** Null where nothing is on record. */
+  readonly #asked: Set<string> | null;
+  #askedCount = 0;
   readonly #numbers: boolean;
   #lowest = 0;
   readonly #held: StepRecord[] = [];
@@ -40,6 +42,7 @@ export class StepOrderCheck {
       const { ordinal } = signature;
       if (ordinal !== undefined) recorded.push({ hash, signature, ordinal });
     }
+    this.#asked = recorded.length === 0 ? null : new Set();
     this.#recorded = recorded.sort((a, b) => a.ordinal - b.ordinal);
   }
 
@@ -49,7 +52,7 @@ export class StepOrderCheck {
 
   /** Rises with everything that is asked for. */
   get askedCount(): number {
-    return this.#asked.size;
+    return this.#askedCount;
   }
 
   /** The code begins to run. */
@@ -70,7 +73,8 @@ export class StepOrderCheck {
 
   /** The code asks for a step; gives it its number. */
   onFound(record: StepRecord): void {
-    this.#asked.add(record.identity.hash);
+    this.#askedCount += 1;
+    this.#asked?.add(record.identity.hash);
     const isNumbered = this.#open === 0 || this.#breath === "clean";
     this.#open += 1;
     record.followsTime = !isNumbered;
@@ -104,7 +108,7 @@ export class StepOrderCheck {
 
   #lowestMissing(): number {
     let at = this.#recorded[this.#lowest];
-    while (at !== undefined && this.#asked.has(at.hash)) {
+    while (at !== undefined && this.#asked?.has(at.hash)) {
       this.#lowest += 1;
       at = this.#recorded[this.#lowest];
     }

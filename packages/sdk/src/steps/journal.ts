@@ -19,15 +19,18 @@ export type MemoHit =
 export class Journal {
   readonly #steps: Readonly<Record<string, unknown>>;
   readonly #order: readonly string[];
-  readonly #position = new Map<string, number>();
-  readonly #held = new Set<string>();
+  /** These two are null where nothing is finished, as in most passes. */
+  readonly #position: ReadonlyMap<string, number> | null;
+  readonly #held: Set<string> | null;
   #next = 0;
 
   constructor(steps: Readonly<Record<string, unknown>>, stack: readonly string[]) {
     this.#steps = steps;
     const order = stack.length > 0 ? stack : Object.keys(steps);
     this.#order = order.filter((hash) => this.#isFinished(hash));
-    for (const [index, hash] of this.#order.entries()) this.#position.set(hash, index);
+    const isEmpty = this.#order.length === 0;
+    this.#position = isEmpty ? null : new Map(this.#order.map((hash, index) => [hash, index]));
+    this.#held = isEmpty ? null : new Set();
   }
 
   /** All of them have been asked for, or are not waited for. */
@@ -36,7 +39,7 @@ export class Journal {
   }
 
   get heldCount(): number {
-    return this.#held.size;
+    return this.#held?.size ?? 0;
   }
 
   /** In the order in which they finished. */
@@ -50,21 +53,21 @@ export class Journal {
 
   /** As how-many-th the step finished; undefined when it has not. */
   positionOf(hash: string): number | undefined {
-    return this.#position.get(hash);
+    return this.#position?.get(hash);
   }
 
   /** The code asks for a finished step; returns the steps that may settle now, in order. */
   ask(hash: string): readonly string[] {
-    const position = this.#position.get(hash);
+    const position = this.positionOf(hash);
     if (position === undefined || position < this.#next) return [hash];
-    this.#held.add(hash);
+    this.#held?.add(hash);
     return this.#advance();
   }
 
   /** Stops waiting for steps that the code no longer reaches. */
   releaseEarliest(): readonly string[] {
     let earliest = Number.POSITIVE_INFINITY;
-    for (const hash of this.#held) earliest = Math.min(earliest, this.#position.get(hash) ?? earliest);
+    for (const hash of this.#held ?? []) earliest = Math.min(earliest, this.positionOf(hash) ?? earliest);
     if (earliest === Number.POSITIVE_INFINITY) return [];
     this.#next = earliest;
     return this.#advance();
@@ -73,7 +76,7 @@ export class Journal {
   #advance(): string[] {
     const ready: string[] = [];
     for (let hash = this.#order[this.#next]; hash !== undefined; hash = this.#order[this.#next]) {
-      if (!this.#held.delete(hash)) break;
+      if (!this.#held?.delete(hash)) break;
       ready.push(hash);
       this.#next += 1;
     }

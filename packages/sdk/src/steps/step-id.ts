@@ -33,8 +33,8 @@ export function hashStepId(fullId: string): string {
 
 /** Gives out the identities of one pass: repeats of an id are numbered in the order of the calls. */
 export class StepNames {
+  /** Of each full id that is taken, and so of each id: which index its next repeat tries first. */
   readonly #next = new Map<string, number>();
-  readonly #taken = new Set<string>();
 
   /** @throws HoldfastError `STEP_INVALID` */
   next(id: unknown): StepIdentity {
@@ -57,8 +57,8 @@ export class StepNames {
     for (let index = this.#next.get(id) ?? 0; ; index += 1) {
       const fullId = index === 0 ? id : `${id}:${index}`;
       // An author may have used "a:1" as an id of its own.
-      if (this.#taken.has(fullId)) continue;
-      this.#taken.add(fullId);
+      if (this.#next.has(fullId)) continue;
+      this.#next.set(fullId, 0);
       this.#next.set(id, index + 1);
       return { hash: hashStepId(fullId), id, index, fullId };
     }

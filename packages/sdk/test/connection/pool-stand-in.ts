@@ -2,11 +2,11 @@ import { MessageChannel, type MessagePort } from "node:worker_threads";
 import { type PlainError, plainError, systemClock, systemTimers } from "@holdfast/core";
 import type { ConnectionPool, PoolListener } from "../../src/connection/main/connection-pool.ts";
 import { HandlerThread } from "../../src/connection/pool-thread/handler-thread.ts";
-import type { ExecutionRequest, ExecutionStrategy } from "../../src/execution/execution.ts";
+import type { ExecutionStrategy, PassRequest } from "../../src/execution/execution.ts";
 import type { BodyWatch } from "../../src/execution/pass-options.ts";
 import { cellsBytes, type ThreadCells, threadCells } from "../../src/isolation/shared/thread-cells.ts";
 
-export type WatchedStrategy = (watch: (request: ExecutionRequest) => BodyWatch) => ExecutionStrategy;
+export type WatchedStrategy = (watch: (request: PassRequest) => BodyWatch) => ExecutionStrategy;
 
 /**
  * The pool's side of a connection with real ports and cells, whose threads are parts of this one: what the connection

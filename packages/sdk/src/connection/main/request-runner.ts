@@ -4,7 +4,7 @@
  */
 import { HoldfastError, type Log, toPlainError, unreachable } from "@holdfast/core";
 import type { CancelSignal } from "../../execution/abort.ts";
-import type { CheckpointPort, ExecutionStrategy } from "../../execution/execution.ts";
+import type { CheckpointPort, ExecutionResult, ExecutionStrategy } from "../../execution/execution.ts";
 import type { MainMessage, ThreadMessage } from "../shared/messages.ts";
 import {
   decodeExecutorRequest,
@@ -12,6 +12,7 @@ import {
   encodeReply,
   identityOf,
   MAX_REPLY_BYTES,
+  type RequestIdentity,
 } from "../shared/reply.ts";
 import { sharable } from "../shared/shared-bytes.ts";
 import type { LeaseGuard } from "./lease-guard.ts";
@@ -69,28 +70,32 @@ export function createRequestRunner(deps: RequestRunnerDeps): RequestRunner {
     if (ledger.finish(requestId, { kind: "error", error })) send({ type: "EXECUTION_ERROR", requestId, error });
   };
 
-  const run = async (
-    request: ExecutorRequest,
-    extensions: ExecutionRequestMessage["extensions"],
-    signal: CancelSignal,
-  ): Promise<void> => {
-    const { requestId, appName, functionSlug, stepId, runId, jobId, userTraceCtx, requestPayload: payload } = request;
-    const result = await strategy.execute(
-      { requestId, appName, functionSlug, stepId, runId, jobId, userTraceCtx, payload, extensions },
-      portFor(requestId, signal),
-      signal,
-    );
+  const finish = (identity: RequestIdentity, result: ExecutionResult): void => {
+    const { requestId } = identity;
     if (result.stale) {
       if (ledger.remove(requestId)) send({ type: "EXECUTION_DROPPED", requestId });
       return;
     }
     const { status, body, noRetry, retryAfter, requestVersion } = result;
     const content = { status, body, noRetry, requestVersion, ...(retryAfter === undefined ? {} : { retryAfter }) };
-    const response = encodeReply(request, content, deps.sdkVersion);
+    const response = encodeReply(identity, content, deps.sdkVersion);
     // Kept in the ledger until it is acknowledged, so it is copied to or shared with the thread and never moved.
     if (ledger.finish(requestId, { kind: "response", response })) {
       send({ type: "EXECUTION_RESPONSE", requestId, response });
     }
+  };
+
+  /** While it runs nothing of this keeps the request: its payload, and the frame that its fields are views on. */
+  const run = (
+    { appName, jobId, requestPayload: payload }: ExecutorRequest,
+    identity: RequestIdentity,
+    extensions: ExecutionRequestMessage["extensions"],
+    signal: CancelSignal,
+  ): Promise<void> => {
+    const { requestId, functionSlug, stepId, runId, userTraceCtx } = identity;
+    const request = { requestId, appName, functionSlug, stepId, runId, jobId, userTraceCtx, payload, extensions };
+    const result = strategy.execute(request, portFor(requestId, signal), signal);
+    return result.then((executed) => finish(identity, executed));
   };
 
   const runRequest = ({ requestId, request: bytes, extensions, doubtNumber, asOf }: ExecutionRequestMessage): void => {
@@ -98,14 +103,15 @@ export function createRequestRunner(deps: RequestRunnerDeps): RequestRunner {
     if (request === undefined) {
       throw new HoldfastError("THREAD_PROTOCOL", `The bytes of request ${requestId} are not an executor request.`);
     }
-    const signal = ledger.open(identityOf(request), request.appName, request.leaseId, doubtNumber, asOf);
+    const identity = identityOf(request);
+    const signal = ledger.open(identity, request.appName, request.leaseId, doubtNumber, asOf);
     if (signal === undefined) return;
     running += 1;
     const onEnded = (): void => {
       running -= 1;
       deps.onIdle();
     };
-    run(request, extensions, signal).then(onEnded, (error: unknown) => {
+    run(request, identity, extensions, signal).then(onEnded, (error: unknown) => {
       try {
         fail(requestId, error);
       } finally {

@@ -13,7 +13,7 @@ import {
   type Timers,
   unreachable,
 } from "@holdfast/core";
-import type { ExecutionRequest, ExecutionStrategy } from "../../execution/execution.ts";
+import type { ExecutionRequest, ExecutionStrategy, PassRequest } from "../../execution/execution.ts";
 import type { BodyWatch } from "../../execution/pass-options.ts";
 import type { ThreadCells } from "../../isolation/shared/thread-cells.ts";
 import { LeaseGuard } from "../main/lease-guard.ts";
@@ -43,7 +43,7 @@ export interface HandlerThreadDeps {
   readonly timers: Timers;
   readonly log: Log;
   readonly sdkVersion: string;
-  readonly strategy: (watch: (request: ExecutionRequest) => BodyWatch) => ExecutionStrategy;
+  readonly strategy: (watch: (request: PassRequest) => BodyWatch) => ExecutionStrategy;
   readonly main: TurnReports;
 }
 
@@ -214,7 +214,7 @@ export class HandlerThread {
     };
   }
 
-  #watch({ requestId }: ExecutionRequest): BodyWatch {
+  #watch({ requestId }: PassRequest): BodyWatch {
     return {
       onBegun: (hash, { text }) => {
         this.#running.set(hash, text);

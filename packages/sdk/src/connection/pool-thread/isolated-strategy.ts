@@ -3,7 +3,7 @@
  * handler that it exports, by the same code as on main.
  */
 import { type Clock, type Log, type LoggerLike, silentLog, type Timers } from "@holdfast/core";
-import type { ExecutionRequest, ExecutionStrategy } from "../../execution/execution.ts";
+import type { ExecutionStrategy, PassRequest } from "../../execution/execution.ts";
 import { createMainThreadStrategy } from "../../execution/main-thread.ts";
 import type { BodyWatch } from "../../execution/pass-options.ts";
 import type { AppClient } from "../../functions/app-client.ts";
@@ -28,7 +28,7 @@ export interface IsolatedStrategyDeps extends IsolatedFunctions {
   readonly importModule: ImportModule;
   /** For plain handlers; the logger of a function that was made in the thread is its own. */
   readonly loggerOf: (appId: string) => LoggerLike;
-  readonly watch: (request: ExecutionRequest) => BodyWatch;
+  readonly watch: (request: PassRequest) => BodyWatch;
   /** For what fails. */
   readonly log: Log;
   /** In a test of a function. */
@@ -40,7 +40,7 @@ export interface IsolatedStrategyDeps extends IsolatedFunctions {
 /** Undefined: this app has no such isolated function. */
 export function findIsolated(
   { functions }: Pick<IsolatedFunctions, "functions">,
-  { appName, functionSlug }: Pick<ExecutionRequest, "appName" | "functionSlug">,
+  { appName, functionSlug }: Pick<PassRequest, "appName" | "functionSlug">,
 ): IsolatedFunction | undefined {
   return functions.find(({ appId, config }) => appId === appName && config.id === functionSlug);
 }
