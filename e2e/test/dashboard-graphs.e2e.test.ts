@@ -59,9 +59,23 @@ test("a graph is drawn, published, started by a form of its input, and followed 
     expect(await page.evaluate("globalThis.wasHere"), "without a reload").toBe(true);
     const address = page.url();
 
+    const mail = page.locator("#steps").locator("xpath=..").locator("li", { hasText: "Mail the manager" });
+    await mail.locator("summary").click();
+    await mail.getByRole("button", { name: "Rerun from here …" }).click();
+    await page.getByRole("heading", { name: "Rerun from “mail”" }).waitFor();
+    await dialog.getByLabel("The step gives this result").check();
+    const path = `/v1/runs/${address.split("/").at(-1)}/graph`;
+    const { nodes } = (await callJson(world.url, "GET", path)) as { nodes: { id: string; output: unknown }[] };
+    const output = nodes.find(({ id }) => id === "mail")?.output;
+    expect(JSON.parse(await dialog.getByLabel("Result, as JSON").inputValue()), "as the node gave it").toEqual(output);
+    await dialog.getByRole("button", { name: "Rerun" }).click();
+    await page.getByText("its result was given").waitFor();
+    await expect.poll(() => state(page, "end")).toBe("done");
+    await page.goto(address);
+
     await page.getByRole("link", { name: "onboarding, version 1" }).click();
     await page.getByText("A version never changes.").waitFor();
-    await page.locator(".run-row").getByText("Completed").waitFor();
+    await page.locator(".run-row").getByText("Completed").first().waitFor();
     await closePage(page);
     for (const path of [address, `${world.url}/ui/graphs`, `${world.url}/ui/graphs/onboarding`]) {
       for (const viewport of [WIDE, NARROW]) {

@@ -1,20 +1,19 @@
 /** The route that says what became of each node of a graph's run, worked out from the run's own record. */
 import { HoldfastError } from "@holdfast/core";
-import { JsonText, readRunCreated, sha1Hex } from "@holdfast/engine";
-import { type GraphSnapshot, type StepFact, statusOfGraph } from "@holdfast/graph/definition";
-import type { RunDetail, StoredLogRow } from "@holdfast/store";
+import { statusOfGraph } from "@holdfast/graph/definition";
 import type { Hono } from "hono";
 import Type from "typebox";
+import { graphRecordOf } from "./graph-record.ts";
 import { describe } from "./openapi/describe-route.ts";
 import { Json, Ms, orNull, RunStatusSchema } from "./openapi/schemas.ts";
 import type { HttpParts } from "./parts.ts";
 import { runOr404 } from "./run-or-404.ts";
-import { type StepView, stepViews } from "./run-view.ts";
 
 const NodeSchema = Type.Object(
   {
     id: Type.String(),
     key: Type.String({ description: "Unique in the run: `sub/charge[2]`." }),
+    stepId: orNull(Type.String({ description: "The `id` of its step in the run; null: there is none on record." })),
     type: Type.String(),
     title: Type.Optional(Type.String()),
     status: Type.Enum(["waiting", "ready", "running", "done", "failed", "skipped", "dead"]),
@@ -65,56 +64,6 @@ export function graphStatusApi(app: Hono, { store }: Pick<HttpParts, "store">): 
     const detail = await runOr404(c, id, (runId) => store.getRun(runId));
     const isOfGraph = (await store.graphRuns([id])).has(id);
     if (!isOfGraph) throw new HoldfastError("NOT_FOUND", `The run ${id} is of no graph. GET /v1/runs/${id} shows it.`);
-    return c.json(statusOf(detail));
+    return c.json(statusOfGraph(graphRecordOf(detail)));
   });
 }
-
-function statusOf({ head, log }: RunDetail): object {
-  const { id: runId, status, createdMs, endedMs, outputJson, errorJson } = head;
-  return statusOfGraph({
-    runId,
-    snapshot: snapshotIn(log),
-    status,
-    createdMs,
-    endedMs,
-    output: outputJson === null ? null : JSON.parse(outputJson),
-    error: errorJson === null ? null : JSON.parse(errorJson),
-    steps: stepFacts(log),
-    digest: sha1Hex,
-  });
-}
-
-/** What the gateway has written there: runs of graphs are marked. */
-function snapshotIn(log: readonly StoredLogRow[]): GraphSnapshot {
-  const created = log.find(({ kind }) => kind === "RUN_CREATED");
-  const { eventText } = readRunCreated(created?.dataJson ?? '{"run":{},"event":{}}');
-  return (JSON.parse(eventText) as { readonly data: GraphSnapshot }).data;
-}
-
-/** Those that have ended in the order in which they did, then the others. */
-function stepFacts(log: readonly StoredLogRow[]): StepFact[] {
-  const places = new Map<string, number>();
-  for (const [index, { kind, key }] of log.entries()) {
-    if (kind === "STEP_COMPLETED" || kind === "STEP_FAILED") places.set(key, index);
-  }
-  const placeOf = ({ id, endedMs }: StepView): number =>
-    endedMs === null ? Number.POSITIVE_INFINITY : (places.get(id) ?? Number.POSITIVE_INFINITY);
-  const steps = stepViews(log).map((step) => ({ step, place: placeOf(step) }));
-  return steps.sort((a, b) => (a.place === b.place ? 0 : a.place - b.place)).map(({ step }) => factOf(step));
-}
-
-function factOf({ id, status, attempt, startedMs, endedMs, dueMs, output, error, openedMs }: StepView): StepFact {
-  const hasBegun = status !== "planned";
-  return {
-    id,
-    status,
-    attempts: status === "retrying" ? attempt : hasBegun ? attempt + 1 : 0,
-    startedMs: startedMs ?? openedMs,
-    endedMs,
-    dueMs,
-    ...(output === undefined ? {} : { output: jsonOf(output) }),
-    ...(error === undefined ? {} : { error: jsonOf(error) }),
-  };
-}
-
-const jsonOf = (stored: unknown): unknown => (stored instanceof JsonText ? JSON.parse(stored.text) : stored);

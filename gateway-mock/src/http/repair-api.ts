@@ -8,6 +8,7 @@ import Type, { type TSchema } from "typebox";
 
 import { limitBody } from "./bodies.ts";
 import { bodyOf } from "./body-fields.ts";
+import { forkResult } from "./fork-result.ts";
 import { answerJson } from "./json-answer.ts";
 import { type BodyDescription, describe } from "./openapi/describe-route.ts";
 import { RunSchema } from "./openapi/schemas.ts";
@@ -44,13 +45,19 @@ const FORK = describe({
   body: json(
     Type.Object({
       step: Type.String({ description: "The id that the code gives it, a repeat with its number: `fetch:2`." }),
-      result: Type.Optional(Type.Unknown({ description: "What the step gives; without it the step is done again." })),
+      result: Type.Optional(
+        Type.Unknown({
+          description:
+            "What the step gives; without it the step is done again. In a graph's run: the output of the node, as its state shows it.",
+        }),
+      ),
       appVersion: Type.Optional(AppVersion),
       newRunId: Type.Optional(NewRunId),
     }),
   ),
   answers: { 200: made },
   failures: {
+    400: "`GRAPH_OUTPUT_INVALID`: the node cannot give that.",
     404: "There is no such run, or no such step in it.",
     409: "`RUN_UNDONE`, `RUN_NOT_ENDED`, `RUN_SKIPPED`, `RUN_TOO_LARGE`, `FUNCTION_UNKNOWN`.",
   },
@@ -101,11 +108,12 @@ export function repairApi(app: Hono, { store, dispatcher }: HttpParts): void {
     if (typeof step !== "string" || step === "") {
       throw new HoldfastError("BODY_INVALID", "`step` must be the id of the step from which the run is to go on.");
     }
-    const resultText = "result" in body ? jsonText(body.result) : null;
-    if (resultText !== null && resultText.length > WIRE_LIMITS.maxOutputBytes) {
+    const given = "result" in body ? jsonText(body.result) : null;
+    if (given !== null && given.length > WIRE_LIMITS.maxOutputBytes) {
       throw new HoldfastError("BODY_TOO_LARGE", `\`result\` is larger than ${WIRE_LIMITS.maxOutputBytes} bytes.`);
     }
-    await runHere(c, id);
+    const detail = await runHere(c, id);
+    const resultText = await forkResult(store, detail, step, given);
     const options = { step, resultText, version: versionOf(body), ...newRunIdOf(body) };
     return answerMade(c, await dispatcher.repairs.fork(id, options));
   });

@@ -515,6 +515,10 @@ export const ERROR_CATALOGUE = {
     summary: "The answer to the request of an `http` node has a status other than 2xx.",
     fix: "Connect the node's `error` handle, or set `allowStatus` to `any` and look at `status`.",
   },
+  GRAPH_OUTPUT_INVALID: {
+    summary: "A graph's run was to go on from a node with an output that the node cannot have.",
+    fix: "The message says what the node can give; give that, and not what is stored of its step.",
+  },
   GRAPH_NODE_FAILED: {
     summary: "A node has failed and nothing takes its error, so the run fails.",
     fix: "The message names the node; connect its `error` handle to go on after errors.",

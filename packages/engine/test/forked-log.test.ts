@@ -120,8 +120,13 @@ describe("Forks", () => {
     expect(stepNamesIn(world.log)).toEqual(["a"]);
   });
 
-  test("a step is found by its author's id, with the number of a repeat, or by its hash", () => {
-    const log = ["fetch", "fetch:1"].map((id) => jsonRow("STEP_COMPLETED", hashStepId(id), 0, 0, {}));
+  test("a step is found by its author's id, with the number of a repeat, by its hash, or by a name of its own", () => {
+    const named = { fetch: "Load it", "fetch:1": "Twice", third: "Twice" };
+    const log = Object.entries(named).map(([id, name]) =>
+      jsonRow("STEP_COMPLETED", hashStepId(id), 0, 0, { step: { op: "StepRun", name }, data: null }),
+    );
+    expect(stepKeyIn(log, "Load it")).toBe(hashStepId("fetch"));
+    expect(stepKeyIn(log, "Twice")).toBeNull();
     expect(stepKeyIn(log, "fetch")).toBe(hashStepId("fetch"));
     expect(stepKeyIn(log, "fetch:1")).toBe(hashStepId("fetch:1"));
     expect(stepKeyIn(log, hashStepId("fetch"))).toBe(hashStepId("fetch"));

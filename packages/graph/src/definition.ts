@@ -36,7 +36,9 @@ export {
   type GraphStatus,
   type NodeStatus,
   type NodeStatusKind,
+  nodeOfStep,
   type RunRecord,
   type StepFact,
   statusOfGraph,
 } from "./status/graph-status.ts";
+export { type Recorded, recordedOf } from "./status/recorded.ts";

@@ -1,7 +1,8 @@
 /** A new run that keeps what had ended before a step; the step's result may be given. */
 import type { JSX } from "preact";
-import { useState } from "preact/hooks";
-import { post, type Trouble, troubleOf } from "../data/api.ts";
+import { useEffect, useState } from "preact/hooks";
+import { get, post, type Trouble, troubleOf } from "../data/api.ts";
+import { type GraphStatus, isOfGraph, type NodeState } from "../data/graphs.ts";
 import { navigate } from "../data/router.ts";
 import type { RunDetail, Step } from "../data/types.ts";
 import { Dialog } from "../parts/dialog.tsx";
@@ -13,11 +14,53 @@ export interface ForkDialogProps {
   readonly onClose: () => void;
 }
 
-export function ForkDialog({ run, step, onClose }: ForkDialogProps): JSX.Element {
-  const [givesResult, setGives] = useState(false);
-  const [text, setText] = useState(() => JSON.stringify(step.output ?? null, null, 2));
+/** Of a graph's run the node and its output are shown, and not what is stored of its step. */
+export function ForkDialog({ run, step, onClose }: ForkDialogProps): JSX.Element | null {
+  const isGraph = isOfGraph(run.eventName);
+  const path = isGraph ? `/v1/runs/${encodeURIComponent(run.id)}/graph` : null;
+  const [nodes, setNodes] = useState<GraphStatus["nodes"] | null>(null);
   const [problem, setProblem] = useState<Trouble | null>(null);
-  const name = nameIn(run, step);
+  useEffect(() => {
+    if (path === null) return;
+    get<GraphStatus>(path).then(
+      (status) => setNodes(status.nodes),
+      (error: unknown) => setProblem(troubleOf(error)),
+    );
+  }, [path]);
+  if (!isGraph) return <Form run={run} name={nameIn(run, step)} output={step.output} onClose={onClose} />;
+  const node = nodes?.find(({ stepId }) => stepId === step.id);
+  if (nodes !== null)
+    return <Form run={run} name={node?.key ?? step.id} output={node && givenBy(node)} onClose={onClose} />;
+  // A dialog that is replaced by another one would close both.
+  if (problem === null) return null;
+  return (
+    <Dialog title="Rerun from here" onClose={onClose}>
+      <Problem trouble={problem} />
+    </Dialog>
+  );
+}
+
+/** A type of the app that took a way of its own says so beside its output. */
+function givenBy({ type, handle, output }: NodeState): unknown {
+  const isOwn = !BUILT_IN.has(type) && handle !== undefined && handle !== "out" && handle !== "error";
+  return isOwn ? { $handle: handle, output } : output;
+}
+
+const BUILT_IN = new Set(
+  "start end function http condition delay until waitForEvent approval loop javascript subgraph".split(" "),
+);
+
+interface FormProps {
+  readonly run: RunDetail;
+  readonly name: string;
+  readonly output: unknown;
+  readonly onClose: () => void;
+}
+
+function Form({ run, name, output, onClose }: FormProps): JSX.Element {
+  const [givesResult, setGives] = useState(false);
+  const [text, setText] = useState(() => JSON.stringify(output ?? null, null, 2));
+  const [problem, setProblem] = useState<Trouble | null>(null);
   const begin = (): void => {
     const result = givesResult ? parsed(text) : { value: undefined };
     if (result === null) return setProblem("This is not JSON.");

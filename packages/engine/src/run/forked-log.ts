@@ -127,7 +127,10 @@ function metaOf({ kind, dataJson }: LogRow): StepMeta | OpenMeta {
   return readMeta<{ step: StepMeta }>(dataJson).step;
 }
 
-/** The key under which the log has a step, by the author's id (with the number of a repeat), or by the key itself. */
+/**
+ * The key under which the log has a step, by the author's id (with the number of a repeat), by the key itself, or by the
+ * name under which people see it, where one step alone has it.
+ */
 export function stepKeyIn(log: readonly LogRow[], step: string): string | null {
   const hashed = sha1Hex(step);
   let found: string | null = null;
@@ -136,7 +139,9 @@ export function stepKeyIn(log: readonly LogRow[], step: string): string | null {
     if (key === hashed) return key;
     if (key === step) found = key;
   }
-  return found;
+  if (found !== null) return found;
+  const named = [...readLog(log, null).steps].filter(([, { name }]) => name === step);
+  return named.length === 1 ? (named[0]?.[0] ?? null) : null;
 }
 
 /** How people call the steps of a log, in the order in which they appeared. */

@@ -3,6 +3,7 @@
  * recorded results in place of calls.
  */
 import { HoldfastError } from "@holdfast/core";
+import type { Graph, GraphNode } from "../definition/graph.ts";
 import { layoutOf } from "../definition/layout.ts";
 import type { GraphSnapshot } from "../definition/snapshot.ts";
 import { GraphRun } from "../interpret/graph-run.ts";
@@ -23,6 +24,8 @@ export interface NodeStatus {
   readonly id: string;
   /** Unique in the run: `sub/charge[2]`; the id of its step. */
   readonly key: string;
+  /** The digest of `key` under which its step is on record; null: it is no step, or has not begun. */
+  readonly stepId: string | null;
   readonly type: string;
   readonly title?: string;
   readonly status: NodeStatusKind;
@@ -112,7 +115,7 @@ export function statusOfGraph(record: RunRecord): GraphStatus {
   const others = graph.nodes.flatMap(({ id, type, title }): NodeStatus[] => {
     if (known.has(id)) return [];
     const times = { startedMs: null, endedMs: null, dueMs: null };
-    const named = { id, key: id, type, ...(title === undefined ? {} : { title }) };
+    const named = { id, key: id, stepId: null, type, ...(title === undefined ? {} : { title }) };
     const kind = isPassed(id) ? "skipped" : isOver ? "dead" : "waiting";
     return [{ ...named, ...times, status: kind, path: [], iteration: [], attempts: 0 }];
   });
@@ -121,6 +124,20 @@ export function statusOfGraph(record: RunRecord): GraphStatus {
     nodes: [...begun, ...others],
     isCut: records.length > MAX_LISTED || replay.isCut,
   };
+}
+
+/** The node that a step is of, and the graph that the node is in; undefined: the step is of none. */
+export function nodeOfStep(
+  record: RunRecord,
+  stepId: string,
+): { readonly graph: Graph; readonly node: GraphNode } | undefined {
+  const replay = new Replay(record);
+  replay.play();
+  const node = replay.nodeOf(stepId);
+  if (node === undefined) return undefined;
+  const { graph, graphs = {} } = record.snapshot;
+  const found = [graph, ...Object.values(graphs)].find(({ nodes }) => nodes.includes(node));
+  return { graph: found ?? graph, node };
 }
 
 /** Whether a node is in the body of a loop that is over, or was skipped, without an iteration that came to the node. */
@@ -177,6 +194,10 @@ class Replay {
     }
   }
 
+  nodeOf(stepId: string): GraphNode | undefined {
+    return this.#calls.get(this.#keys.get(stepId) ?? "")?.node;
+  }
+
   #note(actions: readonly RunAction[]): void {
     for (const action of actions) {
       if (action.type !== "CALL") continue;
@@ -186,7 +207,8 @@ class Replay {
   }
 
   shown({ key, node, path, iteration, state, output, error, handle }: NodeRecord): NodeStatus {
-    const fact = this.#facts.get(this.#record.digest(key));
+    const stepId = this.#record.digest(key);
+    const fact = this.#facts.get(stepId);
     const call = this.#calls.get(key);
     const input = call === undefined ? undefined : this.#inputOf(call);
     const given = this.#shown(output);
@@ -194,6 +216,7 @@ class Replay {
     return {
       id: node.id,
       key,
+      stepId: fact === undefined ? null : stepId,
       type: node.type,
       ...(node.title === undefined ? {} : { title: node.title }),
       status: this.#kindOf(state, fact),

@@ -25,7 +25,19 @@ const graph: Graph = {
   ],
 };
 const state = (id: string, status: NodeStatusKind, iteration: number[] = []): NodeStatus => ({
-  ...{ id, key: id, type: "x", status, iteration, path: [], attempts: 1, startedMs: 0, endedMs: 0, dueMs: null },
+  ...{
+    id,
+    key: id,
+    stepId: null,
+    type: "x",
+    status,
+    iteration,
+    path: [],
+    attempts: 1,
+    startedMs: 0,
+    endedMs: 0,
+    dueMs: null,
+  },
 });
 const status = {
   nodes: [state("start", "done"), state("size", "done"), state("work", "done", [0]), state("work", "running", [1])],
