@@ -40,6 +40,10 @@ export const ADVERSARIES = {
   watchers: 0.15,
   /** Runs are asked for from outside, and waited for, over deaths of gateways; see `callers.ts`. */
   callers: 0.15,
+  /** What the database has done a gateway hears much later, while its workers are there; see `late-answers.ts`. */
+  lateAnswers: 0.15,
+  /** Work is taken away just when a body of it was given to a pool whose threads hang; see `body-moments.ts`. */
+  bodyMoments: 0.15,
 } as const;
 
 /** They came later, and are drawn after the others: what was drawn before them stays as it was. */

@@ -63,6 +63,8 @@ export interface AppWorld {
   readonly calls: GatewayCalls;
   /** A run waits for what someone outside has to send. */
   hears(awaited: Awaited): void;
+  /** A body is given to the app's pool. */
+  bodyAsked(app: AppNode): void;
   /** Which process and thread an actor is. */
   readonly threads: Map<Actor, { readonly app: AppNode; readonly thread: SimThread }>;
 }
@@ -156,7 +158,8 @@ export class AppNode {
     const { main, plan } = this;
     const { clock, timers, random } = main;
     const { pool, bodies } = plan;
-    if (bodies !== null) this.bodies = new SimBodyPool(main, createDice(this.#world.dice.fork()), bodies);
+    const onAsked = (): void => this.#world.bodyAsked(this);
+    if (bodies !== null) this.bodies = new SimBodyPool(main, createDice(this.#world.dice.fork()), bodies, onAsked);
     const isolation = this.bodies ?? undefined;
     const app = this.#appOn(main, this.bodies);
     if (pool !== null) this.pool = this.#startPool(pool.threads);

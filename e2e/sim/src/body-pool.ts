@@ -41,12 +41,15 @@ export class SimBodyPool implements IsolatedBodies {
   readonly #main: Actor;
   readonly #dice: Dice;
   readonly #plan: BodyPoolPlan;
+  readonly #onAsked: () => void;
   readonly #pool: IsolationPool;
   readonly #bodies = new Map<string, Body>();
   #actors: Actor[] = [];
   #born = 0;
 
-  constructor(main: Actor, dice: Dice, plan: BodyPoolPlan) {
+  /** `onAsked`: a body is given to the pool. */
+  constructor(main: Actor, dice: Dice, plan: BodyPoolPlan, onAsked: () => void) {
+    this.#onAsked = onAsked;
     this.#main = main;
     this.#dice = dice;
     this.#plan = plan;
@@ -85,6 +88,7 @@ export class SimBodyPool implements IsolatedBodies {
     const { module, name, budgetMs, memoryMb } = mark;
     const { requestId, runId, functionSlug, step } = subject;
     const whose = { requestId, runId, functionSlug, step };
+    this.#onAsked();
     const code = { kind: "body", module, name } as const;
     return this.#pool.runBody({ code, args, subject: whose, budgetMs, memoryMb, whenConfirmed, onBegun }, signal);
   }
@@ -105,6 +109,11 @@ export class SimBodyPool implements IsolatedBodies {
     if (way === "die") actor.die();
     else if (way === "die at an action") actor.dieAtAction(dice.between(1, 20));
     else actor.freeze(dice.within(0, dice.pick([100, 1_000, 12_000])));
+  }
+
+  /** Native code holds every thread that is there for so long. */
+  hang(ms: number): void {
+    for (const actor of this.actors) actor.freeze(ms);
   }
 
   readonly #spawn: SpawnPoolThread = ({ slot, cells: buffer }) => {

@@ -67,4 +67,15 @@ export const DOUBT_GUARDS: readonly Guard[] = [
       },
     ],
   },
+  {
+    name: "a request leaves only under a young lease",
+    against: "lateAnswers",
+    edits: [
+      {
+        file: "gateway-mock/src/dispatch/workers/lease-age.ts",
+        find: "leaseMs / 2) !== null;",
+        replace: "leaseMs / 2) === 0;",
+      },
+    ],
+  },
 ];

@@ -67,6 +67,8 @@ export class GatewayNode {
   readonly store: Store;
   ready = false;
   stopping = false;
+  /** Until then no answer of the database reaches it. */
+  answersAtMs = 0;
   readonly #world: GatewayWorld;
 
   constructor(world: GatewayWorld, name: string) {
@@ -74,7 +76,11 @@ export class GatewayNode {
     this.name = name;
     this.actor = new Actor(world.scheduler, name, world.dice.fork());
     const { clock, timers, random } = this.actor;
-    const store = new ModelStore(world.tables, world.wakeChannel, this.actor, world.dice, () => world.storeConditions);
+    const conditions = (): StoreConditions =>
+      this.answersAtMs > world.scheduler.nowMs
+        ? { ...world.storeConditions, answersAtMs: this.answersAtMs }
+        : world.storeConditions;
+    const store = new ModelStore(world.tables, world.wakeChannel, this.actor, world.dice, conditions);
     this.store = store;
     const { versionPolicy, isPlain: plain } = world;
     // Then how long a worker may take to acknowledge follows from the lease.

@@ -84,4 +84,15 @@ export const ISOLATION_GUARDS: readonly Guard[] = [
       },
     ],
   },
+  {
+    name: "a turn that was withdrawn goes to no other thread",
+    against: "bodyMoments",
+    edits: [
+      {
+        file: `${ISOLATION}/machines/pool-machine.ts`,
+        find: 'if (isWithdrawn) return [state, [{ do: "DROP", key: turn.key }]];',
+        replace: "void isWithdrawn;",
+      },
+    ],
+  },
 ];

@@ -10,6 +10,7 @@ import {
 import { type Adversary, type Against, pickAdversaries } from "./adversaries.ts";
 import { AppNode, type AppPlan, type AppWorld } from "./app.ts";
 import { applyFault, type FaultyWorld } from "./apply-fault.ts";
+import { BodyMoments } from "./body-moments.ts";
 import { Callers, type CallersWorld } from "./callers.ts";
 import { type Awaited, Clients, type ClientWorld } from "./clients.ts";
 import { CALM_STORE, type StoreConditions } from "./database/store-conditions.ts";
@@ -22,6 +23,7 @@ import { FlowOracle, type FlowWorld } from "./flow-oracle.ts";
 import { GatewayNode, type GatewayWorld } from "./gateway.ts";
 import { GatewayCalls } from "./gateway-calls.ts";
 import { Impostor, type ImpostorWorld } from "./impostor.ts";
+import { answerLate } from "./late-answers.ts";
 import { type LateFunction, planLateFunction, sendToFailing, sendToLateFunction } from "./late-function.ts";
 import { extensionsOf, LookAheadMoments } from "./look-ahead-moments.ts";
 import { CALM, type Connection, GATEWAY_EXECUTOR_REQUEST, Network } from "./network.ts";
@@ -63,6 +65,8 @@ const LOOK_AHEAD_SEED = 6_000_000_031;
 const QUEUES_SEED = 8_000_000_009;
 const POOL_SEED = 9_000_000_011;
 const BODIES_SEED = 17_000_000_029;
+const LATE_ANSWERS_SEED = 19_000_000_057;
+const BODY_MOMENTS_SEED = 20_000_000_089;
 const HANGS_SEED = 18_000_000_041;
 const EARLY_EVENTS_SEED = 10_000_000_019;
 const CHAINS_SEED = 11_000_000_003;
@@ -119,6 +123,7 @@ export class World
   readonly cancelled = new Set<string>();
   suspensions: readonly Suspension[] = [];
   #silentNetwork: SilentNetwork | null = null;
+  #bodyMoments: BodyMoments | null = null;
   apps: AppNode[] = [];
   gateways: GatewayNode[] = [];
   readonly #faultDice: Dice;
@@ -165,6 +170,8 @@ export class World
     const operators = createDice(seed + OPERATORS_SEED);
     const watchers = createDice(seed + WATCHERS_SEED);
     const callers = createDice(seed + CALLERS_SEED);
+    const lateAnswers = createDice(seed + LATE_ANSWERS_SEED);
+    const bodyMoments = createDice(seed + BODY_MOMENTS_SEED);
     const own = {
       silentNetwork: quiet,
       lookAheadMoments: ahead,
@@ -178,6 +185,8 @@ export class World
       operators,
       watchers,
       callers,
+      lateAnswers,
+      bodyMoments,
     };
     const adversaries = pickAdversaries(against, later, own, agreed);
     this.adversaries = adversaries;
@@ -225,7 +234,8 @@ export class World
     if (adversaries.has("chains") && this.mayRefuse) {
       for (const [i, plan] of first.entries()) first[i] = withChain(plan, chains);
     }
-    if (adversaries.has("poolBodies")) {
+    const hasMoments = adversaries.has("bodyMoments") && !faults.isGentle;
+    if (adversaries.has("poolBodies") || hasMoments) {
       for (const [i, plan] of first.entries()) first[i] = withIsolatedBodies(plan, bodies);
       this.#bodies = this.#planBodies(bodies);
     }
@@ -263,6 +273,11 @@ export class World
     // What becomes of runs that flow control holds back is another question.
     this.operators = hasOperators ? new Operators(this, operators) : null;
     this.watchers = adversaries.has("watchers") ? new Watchers(this, watchers) : null;
+    if (adversaries.has("lateAnswers") && !faults.isGentle) answerLate(this, lateAnswers, this.faults.windowMs);
+    if (hasMoments) {
+      this.#bodyMoments = new BodyMoments(this, bodyMoments);
+      this.#startAnother(bodyMoments);
+    }
     this.callers = adversaries.has("callers") && !this.hasOptions ? new Callers(this, callers) : null;
   }
 
@@ -280,6 +295,10 @@ export class World
     this.network.conditions = CALM;
     this.storeConditions = CALM_STORE;
     this.scheduler.trace.note(this.scheduler.nowMs, "world", "calm");
+  }
+
+  bodyAsked(app: AppNode): void {
+    this.#bodyMoments?.onAsked(app);
   }
 
   hears(awaited: Awaited): void {
@@ -387,7 +406,11 @@ export class World
 
   #silence(dice: Dice, mayBlock: boolean): void {
     this.#silentNetwork = new SilentNetwork(this, dice, this.faults.windowMs, mayBlock);
-    // Somebody else who finishes what the worker has.
+    this.#startAnother(dice);
+  }
+
+  /** Who finishes what a worker has that is cut off. */
+  #startAnother(dice: Dice): void {
     this.scheduler.after(dice.within(0, 200), null, () => {
       const version = this.#versions[0] ?? "";
       this.#startApp(version, this.#firstOf(version));

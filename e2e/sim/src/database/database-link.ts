@@ -84,6 +84,12 @@ export class DatabaseLink implements TableAccess {
     return Promise.resolve();
   }
 
+  /** Of an answer. */
+  #backMs(): number {
+    const waitMs = (this.#conditions().answersAtMs ?? 0) - this.#actor.scheduler.nowMs;
+    return this.delayMs() + Math.max(0, waitMs);
+  }
+
   delayMs(): number {
     const { latencyMs, spikeRate, spikeMs } = this.#conditions();
     return this.#dice.within(0.1, latencyMs) + (this.#dice.chance(spikeRate) ? this.#dice.within(0, spikeMs) : 0);
@@ -101,7 +107,7 @@ export class DatabaseLink implements TableAccess {
     }
     this.#reach(() => {
       const answer = answerOf(apply);
-      scheduler.after(this.delayMs(), this.#actor, () => (answer.ok ? resolve(answer.value) : reject(answer.error)));
+      scheduler.after(this.#backMs(), this.#actor, () => (answer.ok ? resolve(answer.value) : reject(answer.error)));
     });
     return promise;
   }
@@ -144,7 +150,7 @@ export class DatabaseLink implements TableAccess {
     const inDoubt = this.#dice.chance(conditions.doubtRate);
     this.#reach(() => {
       const outcomes = refusedEarly ? [] : this.#tables.commit(batch.map(({ unit }) => unit));
-      scheduler.after(this.delayMs(), this.#actor, () => {
+      scheduler.after(this.#backMs(), this.#actor, () => {
         for (const [index, { done }] of batch.entries()) {
           const outcome = outcomes[index];
           if (inDoubt || !outcome)

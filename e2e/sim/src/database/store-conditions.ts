@@ -10,6 +10,8 @@ export interface StoreConditions {
   doubtRate: number;
   /** A wake-up gets lost. */
   wakeLossRate: number;
+  /** No answer comes before this. */
+  answersAtMs?: number;
 }
 
 export const CALM_STORE: StoreConditions = {
