@@ -20,7 +20,13 @@ const identity = {
 };
 
 /** Main's half of close() on a clock that is stalled; the thread does only what the test says. */
-function bench(how: { readonly obeys: boolean; readonly running?: number; readonly inFlight?: boolean }) {
+function bench(how: {
+  readonly obeys: boolean;
+  readonly running?: number;
+  readonly inFlight?: boolean;
+  /** How long the pool takes to end; null: it does not. */
+  readonly poolMs?: number | null;
+}) {
   const clock = fakeClock();
   const sent: MainMessage[] = [];
   const did: string[] = [];
@@ -45,6 +51,14 @@ function bench(how: { readonly obeys: boolean; readonly running?: number; readon
     clock,
     timers: clock,
     log: silentLog,
+    closePool: async () => {
+      const { poolMs } = how;
+      if (poolMs === undefined) return;
+      did.push("close pool");
+      await new Promise<void>((resolve) => {
+        if (poolMs !== null) clock.set(poolMs, resolve, { unref: true });
+      });
+    },
   });
   let overAtMs: number | null = null;
   const begin = (drainMs: number): void => {
@@ -82,6 +96,31 @@ describe("Closer", () => {
     await clock.advance(0);
     expect(overAtMs()).toBe(10);
     expect(clock.pending).toEqual([]);
+  });
+
+  it("CLOSE-5: close() waits for the threads of the pool, but not beyond a second after its deadline", async () => {
+    const hung = bench({ obeys: false, inFlight: true, poolMs: null });
+    hung.begin(5_000);
+    await hung.clock.advance(6_000);
+    expect(hung.did).toEqual(["terminate", "close pool"]);
+    expect(hung.overAtMs()).toBeLessThanOrEqual(6_000);
+    expect(hung.clock.pending).toEqual([]);
+
+    const quick = bench({ obeys: true, poolMs: 600 });
+    quick.begin(5_000);
+    await quick.clock.advance(599);
+    expect(quick.overAtMs()).toBeNull();
+    await quick.clock.advance(1);
+    expect(quick.overAtMs()).toBe(600);
+    expect(quick.clock.pending).toEqual([]);
+
+    const forced = bench({ obeys: true, poolMs: null });
+    forced.begin(3_600_000);
+    await forced.clock.advance(100);
+    forced.closer.force();
+    await forced.clock.advance(1_000);
+    expect(forced.overAtMs()).toBeLessThanOrEqual(1_100);
+    expect(forced.clock.pending).toEqual([]);
   });
 
   it("close() ends at once when the thread is done and nothing runs", async () => {

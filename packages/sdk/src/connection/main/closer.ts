@@ -12,6 +12,8 @@ import type { ThreadHost } from "./thread-host.ts";
 const GRACE_MS = 900;
 /** One that does not end even when it is terminated is not waited for. */
 const END_MS = 50;
+/** Threads of the pool that do not end, either, get what is left of the second. */
+const POOL_MS = 30;
 
 export interface CloserDeps {
   readonly host: ThreadHost;
@@ -20,6 +22,8 @@ export interface CloserDeps {
   readonly clock: Clock;
   readonly timers: Timers;
   readonly log: Log;
+  /** Ends the threads of the pool. Their turns are over by then: nothing could report what they come to. */
+  readonly closePool: () => Promise<void>;
   /** Default: `GRACE_MS`. */
   readonly graceMs?: number | undefined;
 }
@@ -33,6 +37,7 @@ export interface CloserDeps {
  * CLOSE-3. A thread that hangs is treated as one that died: at once when nothing is in flight, else in time for another
  *     one.
  * CLOSE-4. It also waits, until the deadline, for handlers whose result is no longer needed.
+ * CLOSE-5. It waits for the threads of the pool, but within its bound: one that native code holds is left behind.
  */
 export interface Closer {
   readonly begun: boolean;
@@ -59,6 +64,7 @@ export function createCloser(deps: CloserDeps): Closer {
   let drainAlarm: TimerHandle | undefined;
   let hardAlarm: TimerHandle | undefined;
   let resolve: (() => void) | undefined;
+  const pool = createPoolEnd(deps, () => resolve?.());
 
   const leftMs = (): number => Math.max(0, (deadlineMs ?? 0) - clock.monotonicMs());
 
@@ -78,7 +84,7 @@ export function createCloser(deps: CloserDeps): Closer {
   const resolveIfDone = (): void => {
     if (!threadEnded || (runner.running > 0 && !drainOver)) return;
     drainAlarm?.cancel();
-    resolve?.();
+    pool.close();
   };
 
   const onDrainOver = (): void => {
@@ -91,6 +97,7 @@ export function createCloser(deps: CloserDeps): Closer {
     givenMs = drainMs;
     drainAlarm?.cancel();
     hardAlarm?.cancel();
+    pool.bound(drainMs);
     drainAlarm = timers.set(drainMs, onDrainOver);
     hardAlarm = timers.set(drainMs + graceMs, () => {
       log("error", "The connection thread did not exit in time and was terminated.", { code: "DRAIN_TIMEOUT" });
@@ -124,6 +131,7 @@ export function createCloser(deps: CloserDeps): Closer {
       }),
     force: () => {
       if (deadlineMs === null) return;
+      pool.bound(0);
       // A thread that heard both signals before main did may be gone by now: only handlers are waited for.
       if (threadEnded) return onDrainOver();
       setDeadline(0);
@@ -134,6 +142,40 @@ export function createCloser(deps: CloserDeps): Closer {
     recheck: resolveIfDone,
     greeting: () => (deadlineMs === null ? [] : [{ type: "CLOSE", drainMs: leftMs() }]),
     lossReason,
+  };
+}
+
+interface PoolEnd {
+  /** How long work has from now on: what follows is late some time after that. */
+  bound(drainMs: number): void;
+  /** Ends the threads, once. */
+  close(): void;
+}
+
+/** `onEnd`: they have ended, or are not waited for any more. */
+function createPoolEnd({ timers, closePool, graceMs = GRACE_MS }: CloserDeps, onEnd: () => void): PoolEnd {
+  let alarm: TimerHandle | undefined;
+  let isClosing = false;
+  let isLate = false;
+  const end = (): void => {
+    alarm?.cancel();
+    onEnd();
+  };
+  return {
+    bound: (drainMs) => {
+      alarm?.cancel();
+      alarm = timers.set(drainMs + graceMs + END_MS + POOL_MS, () => {
+        isLate = true;
+        if (isClosing) end();
+      });
+    },
+    close: () => {
+      if (isClosing) return;
+      isClosing = true;
+      const closed = closePool();
+      if (isLate) end();
+      else void closed.then(end, end);
+    },
   };
 }
 

@@ -105,7 +105,8 @@ class ThreadedConnection implements Connection {
       lossReason: () => this.#closer.lossReason(),
     });
     const [host, ledger, runner] = [this.#host, this.#ledger, this.#runner];
-    this.#closer = createCloser({ host, ledger, runner, clock, timers, log, graceMs: deps.closeGraceMs });
+    const closePool = async (): Promise<void> => deps.isolation?.close();
+    this.#closer = createCloser({ host, ledger, runner, clock, timers, log, closePool, graceMs: deps.closeGraceMs });
   }
 
   get state(): ConnectionState {
@@ -174,13 +175,11 @@ class ThreadedConnection implements Connection {
       const done = this.#closer.begin(this.#status.everReady ? drainMs : 0);
       this.#status.set("CLOSING");
       this.#opening.reject(closedEarly());
-      void done
-        .then(() => this.#deps.isolation?.close())
-        .then(() => {
-          this.#status.set("CLOSED");
-          this.#release();
-          this.#closed.resolve();
-        });
+      void done.then(() => {
+        this.#status.set("CLOSED");
+        this.#release();
+        this.#closed.resolve();
+      });
     }
     return this.closed.catch(() => {});
   }
