@@ -13,9 +13,11 @@ import { Workers } from "../../src/dispatch/workers/workers.ts";
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-function bench() {
+function bench(answersInMs = 0) {
   const clock = fakeClock();
   const calls: string[] = [];
+  /** Whether each answer grants. */
+  const sent: boolean[] = [];
   const releases: Deferred<boolean[]>[] = [];
   const store = {
     releaseLeases: (all: readonly LeaseRelease[]) => {
@@ -26,7 +28,8 @@ function bench() {
     },
     extendLeases: async (all: readonly LeaseExtension[]) => {
       calls.push(`extend ${all.map(({ jobId }) => jobId).join(" ")}`);
-      return all.map(() => false);
+      await clock.advance(answersInMs);
+      return all.map(() => answersInMs > 0);
     },
   };
   const settings = { gatewayId: "g", plain: false };
@@ -38,6 +41,7 @@ function bench() {
   const parts = {
     runs: new RunCache(given.store, time),
     spans: new Spans(),
+    proofs: { leaseId: () => "lease" },
     workers,
     time,
     counters,
@@ -51,17 +55,18 @@ function bench() {
   const session = {
     environment: "default",
     leaseMs: 1000,
+    extensions: new Set(),
     id: "s",
     functionIds: [],
     apps: [],
     queues: null,
     partitions: [],
-    send: () => {},
+    send: (frame: { readonly newLeaseId?: string }) => sent.push(frame.newLeaseId !== undefined),
   };
   const worker = workers.add({ ...session, capacity: 1 } as unknown as WorkerSession, true);
   const extend = (jobId: string): void =>
     leases.extend(worker, { requestId: `${jobId}.1`, functionSlug: "f" } as ExtendLeaseFrame);
-  return { dispatches, extend, calls, releases };
+  return { dispatches, extend, calls, releases, sent };
 }
 
 test("an extension does not overtake the return of its request, and others do not wait for it", async () => {
@@ -86,4 +91,16 @@ test("an extension is asked for also when its request could not be returned", as
   await turn();
   await turn();
   expect(calls).toEqual(["release a", "extend a"]);
+});
+
+test("YOUNG-3: an extension that the store told of late is not granted, and not refused", async () => {
+  for (const [answersInMs, answers] of [
+    [500, [true]],
+    [501, []],
+  ] as const) {
+    const { extend, sent } = bench(answersInMs);
+    extend("a");
+    for (let turns = 0; turns < 10; turns += 1) await turn();
+    expect(sent).toEqual(answers);
+  }
 });

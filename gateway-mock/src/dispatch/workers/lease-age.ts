@@ -9,6 +9,7 @@ import { type Clock, type ClockReading, readClocks, suspensionBetween } from "@h
  *     asked for: it began no earlier than that, however long the store's answer took. The other half is for the way to
  *     the worker, which does not ask about a request that has just arrived.
  * YOUNG-2. The wall clock counts as well: the monotonic one may stall with its machine.
+ * YOUNG-3. A worker that extends its lease is told so in the first half of what it got, or not at all: it asks again.
  */
 export function isLeaseOld(leasedAt: ClockReading, leaseMs: number, clock: Clock): boolean {
   return suspensionBetween(leasedAt, readClocks(clock), leaseMs / 2) !== null;

@@ -2,13 +2,14 @@
  * Answers the lease extensions of workers, many in one statement. Who may extend is `Ownership`'s question; whether it
  * is still the same dispatch, the store's.
  */
-import { messageOf } from "@holdfast/core";
+import { messageOf, readClocks } from "@holdfast/core";
 import type { WorkerFrame } from "@holdfast/protocol";
 import { levelFor, qualify } from "@holdfast/store";
 import type { DispatcherCounters, DispatcherOptions } from "../ports.ts";
 import type { Functions } from "../registry/functions.ts";
 import type { ConnectedWorker } from "./connected-worker.ts";
 import type { Dispatches } from "./dispatches.ts";
+import { isLeaseOld } from "./lease-age.ts";
 import type { Ownership } from "./ownership.ts";
 import { decideExtension } from "./plain-rules.ts";
 import { parseRequestId } from "./request-id.ts";
@@ -76,15 +77,19 @@ export class Leases {
       return [];
     });
     if (known.length === 0) return;
+    const { clock, settings, store } = this.#options;
     try {
-      const { gatewayId } = this.#options.settings;
+      const { gatewayId } = settings;
       const leases = known.map(({ fence, worker, frame }) => {
         const functionId = qualify(worker.session.environment, frame.functionSlug);
         const limits = this.#functions.get(functionId)?.limits ?? null;
         return { ...fence, gatewayId, leaseMs: worker.session.leaseMs, functionId, limits };
       });
-      const extended = await this.#options.store.extendLeases(leases);
+      const leasedAt = readClocks(clock);
+      const extended = await store.extendLeases(leases);
       for (const [index, request] of known.entries()) {
+        // Granted so late it would say what was true then: the worker asks again.
+        if (extended[index] && isLeaseOld(leasedAt, request.worker.session.leaseMs, clock)) continue;
         if (extended[index]) this.#grant(request);
         else this.#refuse(request);
       }
