@@ -1,5 +1,8 @@
+import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { spawnNode } from "@holdfast/testing";
+import { spawnNode, waitFor } from "@holdfast/testing";
 import { expect, inject, onTestFinished, test } from "vitest";
 import { gatewayBin } from "../support/gateway.mjs";
 
@@ -55,4 +58,21 @@ test("a gateway on a database loads its driver, and neither an HTTP client nor a
     expect.stringMatching(/^postgres-/),
     expect.stringMatching(/^store-postgres-/),
   ]);
+});
+
+test("a gateway that is told to end while it makes its first database leaves nothing half-made behind", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "holdfast-first-"));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const env = { HOLDFAST_STORE: undefined, DATABASE_URL: undefined, HOLDFAST_DATABASE_URL: undefined };
+  const dataDir = join(folder, "data");
+  const child = spawnNode(gatewayBin, { name: "The gateway", args: [...DEV, "--data-dir", dataDir], env });
+  onTestFinished(async () => void (await child.kill()));
+  const names = (): Promise<readonly string[]> => readdir(dataDir).catch(() => []);
+  await waitFor(async () => (await names()).some((name) => name.startsWith("postgres.init-")), {
+    what: "the database to be made",
+  });
+  // As a terminal does: to all that was started, too.
+  process.kill(-child.pid, "SIGINT");
+  expect(await child.exited).toMatchObject({ code: 0, signal: null });
+  expect((await names()).filter((name) => /^(postgres\.init-|owner\.lock)/.test(name))).toEqual([]);
 });

@@ -20,10 +20,11 @@ const MAX_POSTGRES_STOP_MS = 3_000;
 /** Its children are looked for among all processes, on a machine that may be busy. */
 const KILL_MS = 1_500;
 
-export async function openStore(config: GatewayConfig, cleanUps: CleanUps): Promise<OpenStore> {
+/** With `signal` a local Postgres that is being started is given up when it is aborted. */
+export async function openStore(config: GatewayConfig, cleanUps: CleanUps, signal?: AbortSignal): Promise<OpenStore> {
   switch (config.store) {
     case "postgres":
-      return openOnPostgres(config, cleanUps);
+      return openOnPostgres(config, cleanUps, signal);
     case "memory":
       return openInMemory(config, cleanUps);
   }
@@ -35,11 +36,15 @@ export type { ServerFacts } from "./store-postgres/index.ts";
 export const loadPostgresTools = (): Promise<typeof import("./store-postgres/index.ts")> =>
   import("./store-postgres/index.ts");
 
-async function openOnPostgres(config: GatewayConfig, cleanUps: CleanUps): Promise<OpenStore> {
+async function openOnPostgres(
+  config: GatewayConfig,
+  cleanUps: CleanUps,
+  signal: AbortSignal | undefined,
+): Promise<OpenStore> {
   const { log, virtualTime, maxConnections, resendMemoryBytes } = config;
   const { openDatabase } = await import("./postgres.ts");
   const { openPostgresStore } = await loadPostgresTools();
-  const database = await openDatabase(config, log);
+  const database = await openDatabase(config, log, signal);
   cleanUps.add({
     what: "stopping the embedded Postgres",
     leastMs: POSTGRES_STOP_MS + KILL_MS,

@@ -25,14 +25,16 @@ export interface Database {
 export async function openDatabase(
   config: Pick<GatewayConfig, "databaseUrl" | "dataDir" | "keepData">,
   log: Log,
+  signal?: AbortSignal,
 ): Promise<Database> {
   const never = new Promise<never>(() => {});
   if (config.databaseUrl !== undefined) return { url: config.databaseUrl, lost: never, stop: async () => {} };
   log("info", config.keepData ? `Starting Postgres in ${config.dataDir} …` : "Starting Postgres …");
   const { startPostgres } = await import("@holdfast/postgres-server");
+  const about = { log, ...(signal === undefined ? {} : { signal }) };
   const server = config.keepData
-    ? await startPostgres({ keep: true, dataDir: config.dataDir, log })
-    : await startPostgres({ keep: false, log });
+    ? await startPostgres({ keep: true, dataDir: config.dataDir, ...about })
+    : await startPostgres({ keep: false, ...about });
   const stopping = new AbortController();
   const lost = deferred<HoldfastError>();
   void keepRunning(server, log, stopping.signal).then((error) => {

@@ -108,6 +108,8 @@ export interface GatewayPorts {
   readonly lookEveryMs?: number;
   /** Is given what the started gateway is made of, to look at it. */
   readonly onStarted?: (parts: StartedParts) => void;
+  /** Aborted while the gateway starts: what is being made of a local Postgres is removed, and the start fails. */
+  readonly signal?: AbortSignal;
 }
 
 export const REAL_PORTS: GatewayPorts = { timers: systemTimers, storeFor: (store) => store };
@@ -128,7 +130,7 @@ async function start(config: GatewayConfig, ports: GatewayPorts, cleanUps: Clean
   const { timers } = ports;
   // Ports first: a busy one is reported at once, before a database is started.
   const [http, second] = await listenOnBoth(config, cleanUps);
-  const { store, lost } = await openStore(config, cleanUps);
+  const { store, lost } = await openStore(config, cleanUps, ports.signal);
 
   const tracing = await openSpans(config, cleanUps);
   const faults = faultsOf(config, { clock: systemClock, timers, log });

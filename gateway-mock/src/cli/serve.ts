@@ -28,6 +28,8 @@ import { stopRequests } from "./stop-requests.ts";
 import { tableText } from "./table.ts";
 
 const START_PATIENCE_MS = 3_000;
+/** What a local Postgres that is being made may take to end and to be removed. */
+const GIVEN_UP_MS = 10_000;
 const VARIABLES = COMMANDS.flatMap(({ rows }) => Object.values(rows).flatMap(({ variables }) => variables));
 
 type ServeOptions = ReturnType<typeof valuesOf<typeof COMMAND_OPTIONS>>;
@@ -73,9 +75,19 @@ export async function serve(mode: Mode, context: CommandContext): Promise<ExitCo
   const onStarted = (parts: StartedParts): void => {
     look = () => readOverview(parts);
   };
-  const starting = startGatewayOn({ ...REAL_PORTS, onStarted }, { ...MODE_DEFAULTS[mode], ...options, log });
+  const given = new AbortController();
+  void stopping.asked.then(() => given.abort());
+  const ports = { ...REAL_PORTS, onStarted, signal: given.signal };
+  const starting = startGatewayOn(ports, { ...MODE_DEFAULTS[mode], ...options, log }).catch((error: unknown) => {
+    // What failed of a start that was given up has failed for that.
+    if (given.signal.aborted) return null;
+    throw error;
+  });
   // What has been started of a local Postgres ends with this process.
-  const gateway = await Promise.race([starting, stopping.asked.then(() => startedSoon(starting))]);
+  const gateway = await Promise.race([
+    starting,
+    stopping.asked.then(() => startedSoon(starting, options.databaseUrl === undefined)),
+  ]);
   if (gateway === null) return EXIT.done;
   announce(gateway, { configuration, options, context, log });
   const endView = look && showsLive(configuration, context) ? startLiveView(area, process.stderr, look) : () => {};
@@ -152,8 +164,8 @@ function formatOf(mode: Mode, { logFormat }: ServeOptions): "pretty" | "json" {
 }
 
 /** A gateway that was asked to end as it started: it ends as others when it is there in a moment, else at once. */
-function startedSoon(starting: Promise<Gateway>): Promise<Gateway | null> {
-  const late = sleep(systemTimers, START_PATIENCE_MS).then(() => null);
+function startedSoon(starting: Promise<Gateway | null>, isOwnPostgres: boolean): Promise<Gateway | null> {
+  const late = sleep(systemTimers, isOwnPostgres ? GIVEN_UP_MS : START_PATIENCE_MS).then(() => null);
   return Promise.race([starting, late]);
 }
 

@@ -3,6 +3,7 @@
  * `postmaster.ts` runs a server on it.
  */
 import { randomBytes, randomUUID } from "node:crypto";
+import { rmSync } from "node:fs";
 import { lstat, mkdir, open, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { HoldfastError, type Log } from "@holdfast/core";
@@ -17,11 +18,17 @@ export const SUPERUSER = "holdfast";
 const PASSWORD_FILE = "postgres-password";
 const INIT_PREFIX = "postgres.init-";
 
+export interface ClusterOptions {
+  readonly durable: boolean;
+  /** Aborted: what is under way ends, and what is half-made is removed. */
+  readonly signal?: AbortSignal | undefined;
+}
+
 /**
  * Makes sure that there is a cluster that this version can run, and returns the superuser's password. A new cluster is
  * made aside and renamed: a kill in the middle leaves nothing half-made. The caller owns the home.
  */
-export async function prepareCluster(home: Home, runtime: Runtime, durable: boolean): Promise<string> {
+export async function prepareCluster(home: Home, runtime: Runtime, options: ClusterOptions): Promise<string> {
   return usable(home.dataDir, async () => {
     await removeUnfinished(home);
     const found = await lstat(home.cluster).catch(() => undefined);
@@ -32,7 +39,7 @@ export async function prepareCluster(home: Home, runtime: Runtime, durable: bool
     const password = randomBytes(24).toString("base64url");
     await writeFile(join(home.dataDir, PASSWORD_FILE), `${password}\n`, { mode: 0o600 });
     await giveToOwner(home, join(home.dataDir, PASSWORD_FILE));
-    await createCluster(home, runtime, password, durable);
+    await createCluster(home, runtime, { ...options, password });
     return password;
   });
 }
@@ -43,10 +50,23 @@ async function removeUnfinished(home: Home): Promise<void> {
   }
 }
 
-async function createCluster(home: Home, runtime: Runtime, password: string, durable: boolean): Promise<void> {
+async function createCluster(
+  home: Home,
+  runtime: Runtime,
+  { password, durable, signal }: ClusterOptions & { readonly password: string },
+): Promise<void> {
   const aside = join(home.dataDir, `${INIT_PREFIX}${randomUUID()}`);
   await mkdir(aside, { mode: 0o700 });
   const access = await openAccess(home, aside);
+  const removeAtExit = (): void => {
+    try {
+      // What initdb had started may still write for a moment.
+      rmSync(aside, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 });
+    } catch {
+      // The next start removes it.
+    }
+  };
+  process.once("exit", removeAtExit);
   try {
     await writeFile(join(aside, "password"), password, { mode: 0o600 });
     await giveTo(home.identity, join(aside, "password"));
@@ -56,7 +76,8 @@ async function createCluster(home: Home, runtime: Runtime, password: string, dur
     // The password is 192 random bits; rounds that slow down guessing would only slow down connecting.
     args.push("--encoding=UTF8", "--locale=C", "--no-instructions", "-c", "scram_iterations=1");
     if (!durable) args.push("--no-sync");
-    const { code, output } = await runCommand(runtime.initdb, args, home.identity, access.fd);
+    const { code, output } = await runCommand(runtime.initdb, args, home.identity, access.fd, signal);
+    signal?.throwIfAborted();
     if (code !== 0) {
       const full = /No space left on device/.test(output);
       throw new HoldfastError(
@@ -67,6 +88,7 @@ async function createCluster(home: Home, runtime: Runtime, password: string, dur
     await rename(join(aside, "cluster"), home.cluster);
     if (durable) await syncDirectory(home.dataDir);
   } finally {
+    process.off("exit", removeAtExit);
     await access.close();
     await rm(aside, { recursive: true, force: true });
   }

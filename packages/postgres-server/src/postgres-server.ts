@@ -27,13 +27,19 @@ export async function startPostgres(options: PostgresOptions): Promise<PostgresS
   const settings = effectiveSettings(options);
   const database = databaseName(options);
   const log = options.log ?? silentLog;
+  const { signal } = options;
   if (options.port) await requireFreePort(options.port);
   const place = await openPlace(options);
   try {
     const { home } = place;
     await usable(home.dataDir, () => endLeftover(home, log));
+    signal?.throwIfAborted();
     const runtime = await prepareRuntime({ identity: home.identity, nativeDir: options.nativeDir, log });
-    const password = await prepareCluster(home, runtime, options.durable ?? options.keep);
+    signal?.throwIfAborted();
+    process.once("exit", place.leaveNow);
+    const password = await prepareCluster(home, runtime, { durable: options.durable ?? options.keep, signal });
+    process.off("exit", place.leaveNow);
+    signal?.throwIfAborted();
     const lifecycle = new Lifecycle({
       home,
       runtime,
@@ -49,6 +55,7 @@ export async function startPostgres(options: PostgresOptions): Promise<PostgresS
     await usable(home.dataDir, () => lifecycle.start());
     return handleOf(lifecycle, home, runtime.version, () => place.leave());
   } catch (error) {
+    process.off("exit", place.leaveNow);
     await place.leave();
     throw error;
   }
@@ -58,18 +65,20 @@ export async function startPostgres(options: PostgresOptions): Promise<PostgresS
 interface Place {
   readonly home: Home;
   leave(): Promise<void>;
+  /** When the process ends before there is a cluster. */
+  readonly leaveNow: () => void;
 }
 
 async function openPlace(options: PostgresOptions): Promise<Place> {
   const { dataDir } = options;
   if (!options.keep) {
     const { home, remove } = await openThrowawayHome(dataDir);
-    return { home, leave: remove };
+    return { home, leave: remove, leaveNow: () => {} };
   }
   if (!dataDir) throw new HoldfastError("OPTION_MISSING", "dataDir: required by a server that keeps its data.");
   const home = await openHome(dataDir);
   const lock = await usable(home.dataDir, () => acquireOwnerLock(home.dataDir));
-  return { home, leave: () => lock.release() };
+  return { home, leave: () => lock.release(), leaveNow: () => lock.releaseNow() };
 }
 
 function handleOf(lifecycle: Lifecycle, home: Home, version: string, leave: () => Promise<void>): PostgresServer {

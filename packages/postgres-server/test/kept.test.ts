@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startPostgres } from "../src/index.ts";
+import { pollUntil } from "../src/processes.ts";
 import { exists, query, scratch, serve, startOwner } from "./support.ts";
 
 let original = "";
@@ -35,6 +36,20 @@ describe("A kept server", () => {
     const server = await serve({ keep: true, dataDir });
     expect(await query(server.url, "select v from t")).toEqual([{ v: "kept" }]);
     expect(server.url).toMatch(/\/holdfast$/);
+  });
+
+  test("a start that is given up while the cluster is made leaves nothing behind, and the next start makes one", async () => {
+    const dataDir = join(await scratch(), "data");
+    const given = new AbortController();
+    const starting = startPostgres({ keep: true, durable: false, dataDir, signal: given.signal });
+    const isMaking = async (): Promise<boolean> =>
+      (await readdir(dataDir).catch(() => [])).some((name) => name.startsWith("postgres.init-"));
+    expect(await pollUntil(isMaking, 100_000)).toBe(true);
+    given.abort(new Error("given up"));
+    await expect(starting).rejects.toThrow("given up");
+    expect((await readdir(dataDir)).sort()).toEqual([".gitignore", "postgres-password"]);
+    const server = await serve({ keep: true, durable: false, dataDir });
+    expect(await query(server.url, "select 1 as v")).toEqual([{ v: 1 }]);
   });
 
   test("a kept server is durable unless configured otherwise", async () => {
