@@ -46,7 +46,13 @@ export const isOver = (run) => ends.has(run.status);
 /** @param {string} url such as http://127.0.0.1:8288 */
 export function gatewayApi(url) {
   const call = async (/** @type {string} */ path, /** @type {RequestInit} */ init = {}) => {
-    const response = await fetch(new URL(path, url), { ...init, signal: AbortSignal.timeout(LIMIT_MS) });
+    const endMs = Date.now() + LIMIT_MS;
+    let response = await fetch(new URL(path, url), { ...init, signal: AbortSignal.timeout(LIMIT_MS) });
+    // A database that is away for longer than a call that reads waits: such a call can be made again.
+    while (response.status === 503 && init.method === undefined && Date.now() < endMs) {
+      await response.text();
+      response = await fetch(new URL(path, url), { ...init, signal: AbortSignal.timeout(LIMIT_MS) });
+    }
     const text = await response.text();
     if (!response.ok) throw new Error(`${init.method ?? "GET"} ${path} answered ${response.status}: ${text}`);
     return JSON.parse(text);

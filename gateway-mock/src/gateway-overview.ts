@@ -1,6 +1,6 @@
 /** How things are at a gateway and its database, in a few cheap reads: for the status area of `dev`. */
 import { plainName, type Store } from "@holdfast/store";
-import type { Dispatcher } from "./dispatch/index.ts";
+import { type Dispatcher, isGatewaySilent } from "./dispatch/index.ts";
 import { PROBE_FUNCTION } from "./probe.ts";
 
 /** How things are at a gateway. */
@@ -35,7 +35,7 @@ export async function readOverview({ store, dispatcher }: StartedParts): Promise
     store.nowMs(),
   ]);
   const workers = new Map<string, number>();
-  for (const app of connections.flatMap(({ appIds }) => appIds)) {
+  for (const app of connections.filter((one) => !isGatewaySilent(one)).flatMap(({ appIds }) => appIds)) {
     workers.set(plainName(app), (workers.get(plainName(app)) ?? 0) + 1);
   }
   const running = page.runs.filter(({ status }) => status === "RUNNING").length;

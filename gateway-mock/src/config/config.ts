@@ -42,6 +42,9 @@ export const GATEWAY_LIMITS = {
   /** Of both ports together, without the sockets of workers. */
   maxHttpConnections: 2_000,
   sessionTokenMs: 300_000,
+  /** After so long a call that reads looks whether the database answers at all, and for how long it looks. */
+  readPatienceMs: 10_000,
+  readPingMs: 2_000,
 } as const;
 
 /** @throws HoldfastError `OPTION_INVALID`, `SIGNING_KEY_INVALID`, `HOST_NOT_LOOPBACK` */

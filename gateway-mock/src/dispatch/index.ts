@@ -17,7 +17,7 @@ export {
 } from "./ports.ts";
 export type { LimitedRun, LimitInUse } from "./queue/limits-in-use.ts";
 export { settledOps } from "./queue/read-reports.ts";
-export { versionName, workersOf } from "./queue/versions.ts";
+export { isGatewaySilent, versionName, workersOf } from "./queue/versions.ts";
 export type { PausedFunction } from "./registry/control-commands.ts";
 export { findFunction } from "./registry/find-function.ts";
 export type { KnownFunction } from "./registry/functions.ts";

@@ -25,6 +25,7 @@ import { sessionApi } from "./page/session-api.ts";
 import type { HttpParts } from "./parts.ts";
 import { pausesApi } from "./pauses-api.ts";
 import { prometheusApi } from "./prometheus-api.ts";
+import { limitReads } from "./read-limit.ts";
 import { repairApi } from "./repair-api.ts";
 import { retentionApi } from "./retention-api.ts";
 import { rolloutsApi } from "./rollouts-api.ts";
@@ -57,6 +58,7 @@ export function httpApp(parts: HttpParts, routes: readonly DirectRoute[] = direc
     if (/%00/.test(c.req.url)) throw notFound(`No route for ${c.req.method} ${c.req.path}.`);
     await next();
   });
+  app.use("/v1/*", limitReads(parts));
   addDirectRoutes(app, routes);
   // Before what would take "stream" for the id of a run.
   streamApi(app, parts);

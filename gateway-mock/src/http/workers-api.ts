@@ -3,6 +3,7 @@ import { environmentOf, type ListedConnection, plainName } from "@holdfast/store
 import type { Context, Hono } from "hono";
 import Type from "typebox";
 
+import { isGatewaySilent } from "../dispatch/index.ts";
 import { isoTime } from "./iso-time.ts";
 import { answerJson } from "./json-answer.ts";
 import { describe } from "./openapi/describe-route.ts";
@@ -81,7 +82,9 @@ const WorkerSchema = Type.Object(
     status: Type.String({
       description:
         "`READY`: it gets work. `MAIN_BLOCKED`: none while its main thread is blocked. `DRAINING`: none, since it is " +
-        "drained or closes; of a worker of another gateway, where `condition` is null, also while it is blocked.",
+        "drained or closes; of a worker of another gateway, where `condition` is null, also while it is blocked. " +
+        "`GATEWAY_SILENT`: its gateway has given no sign of life for ten seconds, so the worker is probably gone or " +
+        "connected elsewhere; after a minute it is no longer listed.",
     }),
     drained: Type.Boolean({ description: "It is given no new work: `POST /v1/workers/{id}/drain`." }),
     connectedAt: At,
@@ -191,10 +194,12 @@ function workerView(
 
 /** Why one takes no work that has not been drained: it closes, or it waits for its main thread. */
 function statusOf(
-  { status }: ListedConnection,
+  connection: ListedConnection,
   drained: boolean,
   condition: ReturnType<HttpParts["dispatcher"]["conditions"]["of"]>,
 ): string {
+  if (condition === null && isGatewaySilent(connection)) return "GATEWAY_SILENT";
+  const { status } = connection;
   if (drained) return status === "READY" ? "DRAINING" : status;
   if (status !== "DRAINING" || condition === null || condition.state?.phase === "CLOSING") return status;
   const isBlocked = (condition.state?.mainLagMs ?? 0) > 0 || condition.stalls[0]?.ended === false;

@@ -6,10 +6,12 @@ import { spanText } from "../../src/dispatch/admission/waiting-text.ts";
 import { whyRunWaits } from "../../src/dispatch/admission/why-run-waits.ts";
 
 const NOW = Date.UTC(2026, 0, 1);
-const served = { version: "2", queue: "gpu", isConnected: true, isOpen: true };
-const older = { version: "1", queue: "default", isConnected: true, isOpen: true };
-const gone = { ...served, isConnected: false, isOpen: false };
-const goneToo = { ...older, isConnected: false, isOpen: false };
+const open = { isConnected: true, isOpen: true, isOpenHere: true, elsewhereSilentMs: null };
+const served = { version: "2", queue: "gpu", ...open };
+const older = { version: "1", queue: "default", ...open };
+const gone = { ...served, isConnected: false, isOpen: false, isOpenHere: false };
+const goneToo = { ...older, isConnected: false, isOpen: false, isOpenHere: false };
+const there = { isOpenHere: false, elsewhereSilentMs: 3_000 };
 
 const job = (more: Partial<OpenJob> = {}): OpenJob => ({
   id: "J1",
@@ -138,6 +140,18 @@ test.each<[string, Scene, WaitingReason | null, string | RegExp]>([
   ["the gateway shuts down", { isDraining: true }, "GATEWAY_DRAINING", /shutting down/],
   ["all workers are paused", { versions: [{ ...served, isOpen: false }, goneToo] }, "NO_ROOM", /are paused or drained/],
   ["all workers are busy", { hasRoom: false, ahead: 2 }, "NO_ROOM", /busy, and 2 runs come before it\.$/],
+  [
+    "its workers are at another gateway, of which nothing was heard since",
+    { hasRoom: false, versions: [{ ...served, ...there }, goneToo] },
+    "NO_ROOM",
+    'The workers of the app "shop" that may run it are at another gateway, which gave its last sign of life 3 s ago.',
+  ],
+  [
+    "some workers are here, and busy",
+    { hasRoom: false, versions: [{ ...served, ...there }, older] },
+    "NO_ROOM",
+    'All workers of the app "shop" that may run it are busy.',
+  ],
   ["others come first", { ahead: 1 }, "BACKLOG", "1 run of its function comes before it."],
   [
     "it was put off",

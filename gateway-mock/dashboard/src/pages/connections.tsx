@@ -42,16 +42,19 @@ export function Connections(): JSX.Element {
 }
 
 function summary(workers: readonly Worker[]): string {
-  const gateways = new Set(workers.map(({ gatewayId }) => gatewayId)).size;
+  const live = workers.filter(({ status }) => status !== "GATEWAY_SILENT");
+  const gateways = new Set(live.map(({ gatewayId }) => gatewayId)).size;
   const known = workers.flatMap(({ inFlight }) => inFlight ?? []);
   const busy = known.reduce((sum, one) => sum + one, 0);
-  return `${countOf(workers.length, "connection")} at ${countOf(gateways, "gateway")}, ${countOf(busy, "request")} in flight here`;
+  return `${countOf(live.length, "connection")} at ${countOf(gateways, "gateway")}, ${countOf(busy, "request")} in flight here`;
 }
 
 const STATES: Readonly<Record<string, [text: string, status: string]>> = {
   READY: ["Ready", "COMPLETED"],
   DRAINING: ["Drained", "WAITING"],
   PAUSED: ["Paused", "WAITING"],
+  MAIN_BLOCKED: ["Main thread blocked", "WAITING"],
+  GATEWAY_SILENT: ["Gateway silent, probably gone", "FAILED"],
   CONNECTED: ["Connecting", "PENDING"],
 };
 

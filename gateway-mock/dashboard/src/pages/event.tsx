@@ -14,6 +14,8 @@ import { SendDialog } from "./send-dialog.tsx";
 import type { ViewProps } from "./view-props.ts";
 
 const SHOWN = 50;
+const NOTHING_STARTED =
+  "It started no run. A run that waited for it with waitForEvent has gone on with it, and is not listed here.";
 
 export function EventPage({ params }: ViewProps): JSX.Element {
   const id = params.id ?? "";
@@ -44,11 +46,7 @@ export function EventPage({ params }: ViewProps): JSX.Element {
       ))}
       <section aria-labelledby="started">
         <h2 id="started">What it started</h2>
-        {runs?.runs.length === 0 && (
-          <p class="lead">
-            {event.collected.length > 0 ? "No run yet." : "No run: nothing that is connected is triggered by it."}
-          </p>
-        )}
+        {runs?.runs.length === 0 && <p class="lead">{event.collected.length > 0 ? "No run yet." : NOTHING_STARTED}</p>}
         <ul class="plain-list rows-of-runs">
           {runs?.runs.map((run) => (
             <li key={run.id}>

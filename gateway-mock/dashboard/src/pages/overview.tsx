@@ -13,6 +13,10 @@ import { RunRow } from "../parts/run-row.tsx";
 const NEWEST = 200;
 const SHOWN = 6;
 
+/** Of gateways that live. */
+const connectionsOf = (workers: readonly Worker[] | undefined): number | undefined =>
+  workers?.filter(({ status }) => status !== "GATEWAY_SILENT").length;
+
 export function Overview(): JSX.Element {
   useEffect(() => startRates(), []);
   const metrics = usePolled<Metrics>("/v1/metrics", { everyMs: 2_000, withRuns: false }).value;
@@ -56,7 +60,7 @@ export function Overview(): JSX.Element {
           <Figure name="oldest due waits" value={lengthOrDash(metrics?.queue?.oldestDueMs)} />
           <Figure name="with workers" value={countOrDash(metrics?.queue?.leased)} />
           <Figure name="later" value={countOrDash(metrics?.queue?.later)} />
-          <Figure name="connections" value={countOrDash(workers?.workers.length)} />
+          <Figure name="connections" value={countOrDash(connectionsOf(workers?.workers))} />
           <Figure name="functions" value={countOrDash(functions?.length)} />
         </dl>
       </section>

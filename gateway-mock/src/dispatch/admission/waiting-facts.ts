@@ -83,6 +83,10 @@ export interface WaitingFacts {
     readonly isConnected: boolean;
     /** One takes work. */
     readonly isOpen: boolean;
+    /** One that takes work is connected to this gateway. */
+    readonly isOpenHere: boolean;
+    /** Of the gateways where others take work: how long ago the last of them gave a sign of life; null = none. */
+    readonly elsewhereSilentMs: number | null;
   }[];
   /** The version that its app's rollout begins it with; null: there is no rollout. */
   readonly rolledOut: string | null;

@@ -29,6 +29,14 @@ export function dueReason(facts: WaitingFacts, job: OpenJob): FoundReason {
     return { reason: "VERSION", message, step };
   }
   if (!hasRoom) {
+    const open = mayRun(facts).filter(({ isOpen }) => isOpen);
+    const silentMs = Math.min(...open.map((one) => one.elsewhereSilentMs ?? Number.POSITIVE_INFINITY));
+    if (Number.isFinite(silentMs) && open.every(({ isOpenHere }) => !isOpenHere)) {
+      // Whether these have room, or have died with their gateway, is not known here.
+      const sign = `gave its last sign of life ${spanText(silentMs)} ago`;
+      const message = `The workers of the app "${appId}" that may run it are at another gateway, which ${sign}${aheadText(ahead)}.`;
+      return { reason: "NO_ROOM", message, step };
+    }
     const message = `All workers of the app "${appId}" that may run it are busy${aheadText(ahead)}.`;
     return { reason: "NO_ROOM", message, step };
   }
@@ -55,12 +63,20 @@ function fullText({ limit, key, use }: LimitFacts, nowMs: number): FoundReason {
   return { reason: "LIMITS", message, runId: use.oldest?.runId ?? null };
 }
 
+const wantedVersion = ({ begunBy, versionPolicy, rolledOut }: WaitingFacts): string | null =>
+  begunBy ?? (versionPolicy === "strict" ? rolledOut : null);
+
+function mayRun(facts: WaitingFacts): WaitingFacts["versions"] {
+  const wanted = wantedVersion(facts);
+  if (facts.versionPolicy !== "strict" || wanted === null) return facts.versions;
+  return facts.versions.filter(({ version }) => version === wanted);
+}
+
 function whyNoWorker(facts: WaitingFacts): FoundReason | null {
-  const { run, begunBy, versionPolicy, versions, rolledOut } = facts;
+  const { run, begunBy, versions } = facts;
   const appId = plainName(run.head.appId);
-  const wanted = begunBy ?? (versionPolicy === "strict" ? rolledOut : null);
-  const own = versions.filter(({ version }) => version === wanted);
-  const may = versionPolicy === "strict" && wanted !== null ? own : versions;
+  const wanted = wantedVersion(facts);
+  const may = mayRun(facts);
   if (may.some(({ isOpen }) => isOpen)) return null;
   if (may.some(({ isConnected }) => isConnected)) {
     return { reason: "NO_ROOM", message: `All workers of the app "${appId}" that may run it are paused or drained.` };

@@ -11,6 +11,13 @@ import type { DispatcherOptions } from "../ports.ts";
 /** What was connected at a gateway that has been silent for so long does not count: it has probably died. */
 export const SILENT_MS = 15_000;
 
+/** Two signs of life were due: what is listed of its workers is shown as what was known last. */
+const SHOWN_SILENT_MS = 10_000;
+
+/** Of a connection that is listed: its gateway has probably died, and the worker is gone or elsewhere. */
+export const isGatewaySilent = ({ silentMs }: Pick<ListedConnection, "silentMs">): boolean =>
+  silentMs >= SHOWN_SILENT_MS;
+
 /** What is connected at other gateways: for each version of an app, by `versionName`, the queues that are served. */
 export class Elsewhere {
   readonly #open = new Map<string, Set<string>>();

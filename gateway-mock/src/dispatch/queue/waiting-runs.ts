@@ -209,16 +209,21 @@ export class WaitingRuns {
   #versionsOf({ head }: OpenRun, connections: readonly ListedConnection[]): WaitingFacts["versions"] {
     const { workers, functions } = this.#parts;
     const { functionId, appId, appVersion } = head;
-    const elsewhere = new Elsewhere(othersThan(connections, this.#options.settings.gatewayId));
+    const others = othersThan(connections, this.#options.settings.gatewayId);
+    const elsewhere = new Elsewhere(others);
     const known = functions.versionsOf(functionId);
     return (known.includes(appVersion) ? known : [...known, appVersion]).map((version) => {
       const queue = functions.queueOf(functionId, version);
       const name = versionName(appId, version);
+      const isOpenHere = workers.hasVersion(functionId, version);
+      const open = others.filter((one) => new Elsewhere([one]).takes(name, queue));
       return {
         version,
         queue,
         isConnected: workers.connects(functionId, version) || elsewhere.connects(name, queue),
-        isOpen: workers.hasVersion(functionId, version) || elsewhere.takes(name, queue),
+        isOpen: isOpenHere || open.length > 0,
+        isOpenHere,
+        elsewhereSilentMs: open.length === 0 ? null : Math.min(...open.map(({ silentMs }) => silentMs)),
       };
     });
   }
