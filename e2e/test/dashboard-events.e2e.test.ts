@@ -1,5 +1,7 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
+import { gatewayApi } from "../support/api.mjs";
+import { startGateway } from "../support/gateway.mjs";
 import { callJson } from "../support/graph-shapes.ts";
 import { accessibilityProblems, closePage, NARROW, overflow, useDashboard, WIDE } from "./dashboard.ts";
 import { inWorld } from "./world.ts";
@@ -43,6 +45,27 @@ test("events are listed as they come, found by name, and sent with the data that
     await closePage(page);
     await app.close();
   });
+});
+
+test("what turns the direction of text is made visible where a name has it", async () => {
+  const gateway = await startGateway({ args: ["--store", "memory"] });
+  try {
+    const name = "other/invoice-\u202egpj.exe";
+    const [id] = await gatewayApi(gateway.url).send({ name, data: { "\u2066": "a\u202eb" } });
+    const page = await dashboard.open(`${gateway.url}/ui/events`);
+    await page.locator(".event-row").getByText("other/invoice-\ufffdgpj.exe").click();
+    await page.getByText("It started no run.", { exact: false }).waitFor();
+    await page.getByRole("heading", { name: "other/invoice-\ufffdgpj.exe" }).waitFor();
+    expect(page.url()).toBe(`${gateway.url}/ui/events/${id}`);
+    expect(await page.content()).not.toMatch(/[\u202e\u2066]/);
+    // What is asked for is not what is shown.
+    await page.locator(".crumbs").getByRole("link", { name: "other/invoice" }).click();
+    await expect.poll(() => page.locator(".event-row").count()).toBe(1);
+    expect(await page.getByLabel("Name").inputValue()).toBe(name);
+    await closePage(page);
+  } finally {
+    await gateway.child.stop();
+  }
 });
 
 test("limits say who has their places and who waits, schedules when they come next and came last", async () => {

@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
+import { startGateway } from "../support/gateway.mjs";
 import { callJson } from "../support/graph-shapes.ts";
 import { accessibilityProblems, closePage, NARROW, overflow, useDashboard, WIDE } from "./dashboard.ts";
 import { inWorld, type World } from "./world.ts";
@@ -57,6 +58,28 @@ test.each([
     await closePage(page);
     await app.close();
   });
+});
+
+test("the first Tab on a page stops at the link to its content, on every page and width", async () => {
+  const gateway = await startGateway({ args: ["--store", "memory"] });
+  try {
+    for (const viewport of [WIDE, NARROW]) {
+      for (const path of ["/ui/runs", "/ui/faults"]) {
+        const page = await dashboard.open(`${gateway.url}${path}`, { viewport });
+        const current = page.locator(".nav [aria-current]");
+        await current.waitFor();
+        await expect.poll(() => page.title()).toContain("Holdfast");
+        await page.keyboard.press("Tab");
+        expect(await page.locator(":focus").textContent()).toBe("Skip to content");
+        // Where the navigation scrolls the page's own place in it is seen.
+        const box = await current.boundingBox();
+        expect((box?.x ?? -1) >= 0 && (box?.x ?? 0) + (box?.width ?? 0) <= viewport.width).toBe(true);
+        await closePage(page);
+      }
+    }
+  } finally {
+    await gateway.child.stop();
+  }
 });
 
 test("everything on every page is reached by Tab, is seen while it has the focus, and nothing holds it", async () => {

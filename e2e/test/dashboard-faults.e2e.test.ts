@@ -11,7 +11,7 @@ test("a fault is asked for on the page, what it did is seen there and among the 
     const app = await world.startAppOf("dashboard-app.mjs");
     const frames = await dashboard.open(`${world.url}/ui/connections`);
     await frames.getByRole("link", { name: "Frames" }).click();
-    await frames.getByText("Live. What went by before is not kept.").waitFor();
+    await frames.getByText("Live. What went by while no one followed it is not kept.").waitFor();
     const page = await dashboard.open(`${world.url}/ui/faults`);
     await page.getByRole("heading", { name: "Nothing goes wrong" }).waitFor();
     await page.getByLabel("What goes wrong").selectOption("delay");
@@ -36,6 +36,9 @@ test("a fault is asked for on the page, what it did is seen there and among the 
     await changed.getByRole("link", { name: `Run ${run?.id}` }).waitFor();
     for (const one of [page, frames]) expect(await accessibilityProblems(one)).toEqual([]);
     expect(await frames.locator(".frame", { hasText: "GATEWAY_EXECUTOR_REQUEST" }).count()).toBe(1);
+    await frames.setViewportSize(NARROW);
+    expect(await overflow(frames)).toBe(0);
+    await frames.setViewportSize(WIDE);
     await frames.getByLabel("Only what a fault changed").check();
     await expect.poll(() => frames.locator(".frame").count()).toBe(1);
     await page.getByRole("button", { name: /^Remove fault-/ }).click();

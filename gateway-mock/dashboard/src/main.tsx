@@ -10,7 +10,9 @@ import "./style/run.css";
 import "./style/pages.css";
 import "./style/faults.css";
 import { applyTheme } from "./parts/theme.tsx";
+import { neutraliseTexts } from "./parts/visible-text.ts";
 
+neutraliseTexts();
 applyTheme();
 document.addEventListener("click", followLinks);
 const place = document.getElementById("app");

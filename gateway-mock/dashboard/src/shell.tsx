@@ -12,6 +12,7 @@ import { PAGES, pageOf } from "./routes.tsx";
 
 export function Shell(): JSX.Element {
   const main = useRef<HTMLElement>(null);
+  const nav = useRef<HTMLElement>(null);
   const isFirst = useRef(true);
   useEffect(() => startLive(), []);
   const { page, params } = pageOf(path.value);
@@ -22,7 +23,7 @@ export function Shell(): JSX.Element {
     if (!isFirst.current) main.current?.focus({ preventScroll: true });
     isFirst.current = false;
     // On a narrow window the navigation scrolls.
-    document.querySelector(".nav [aria-current]")?.scrollIntoView({ inline: "center", block: "nearest" });
+    showCurrent(nav.current);
   }, [at]);
   return (
     <div class="shell">
@@ -34,7 +35,7 @@ export function Shell(): JSX.Element {
           <BrandMark />
           Holdfast
         </a>
-        <nav class="nav" aria-label="Pages">
+        <nav class="nav" aria-label="Pages" ref={nav}>
           <ul>
             {PAGES.filter(({ label }) => label !== undefined).map((one) => (
               <li key={one.href}>
@@ -52,6 +53,14 @@ export function Shell(): JSX.Element {
       </main>
     </div>
   );
+}
+
+/** Not by `scrollIntoView`, which has the next Tab go on behind what it shows, and the link to the content is before that. */
+function showCurrent(nav: HTMLElement | null): void {
+  const current = nav?.querySelector("[aria-current]");
+  if (!nav || !current) return;
+  const [all, one] = [nav.getBoundingClientRect(), current.getBoundingClientRect()];
+  nav.scrollLeft += one.left + one.width / 2 - (all.left + all.width / 2);
 }
 
 function Foot(): JSX.Element {

@@ -155,7 +155,13 @@ function fieldOf(error: unknown, name: string): string | undefined {
 export function errorLine(error: unknown): string {
   const message = fieldOf(error, "message") ?? JSON.stringify(error);
   const name = fieldOf(error, "name");
-  return oneLine(name === undefined || name === "Error" ? message : `${name}: ${message}`);
+  return oneLine(withCode(name === undefined || name === "Error" ? message : `${name}: ${message}`, error));
+}
+
+/** What `explain` takes, where the text does not have it. */
+function withCode(text: string, error: unknown): string {
+  const code = fieldOf(error, "code");
+  return code === undefined || text.includes(code) ? text : `${text} (${code})`;
 }
 
 /** With the frames of Holdfast and Node folded; `--json` has the whole stack. */
@@ -163,7 +169,8 @@ function stackOf(error: unknown): string {
   const stack = fieldOf(error, "stack");
   if (stack === undefined) return visible(errorLine(error));
   const frames = stackFrames(stack);
-  const message = frames.length === 0 ? stack : stack.slice(0, stack.indexOf(frames[0] ?? "")).trimEnd();
+  const said = frames.length === 0 ? stack : stack.slice(0, stack.indexOf(frames[0] ?? "")).trimEnd();
+  const message = withCode(said, error);
   return visible([message, ...foldFrames(frames).map((frame) => `    ${frame}`)].join("\n"));
 }
 

@@ -127,6 +127,13 @@ test("a run shows its steps, attempts and the errors that count, with the stack"
     "01RUN  shop-order  failed  1970-01-01T00:00:00.000Z  2.5 s  PaymentDeclined: no money\n",
   );
   expect(errorLine({ name: "Error", message: "a\nb" })).toBe("a b");
+  const late = { name: "HoldfastError", message: "it ran for 5 ms", code: "ISOLATE_BUDGET" };
+  expect(errorLine(late)).toBe("HoldfastError: it ran for 5 ms (ISOLATE_BUDGET)");
+  expect(errorLine({ ...late, name: "ISOLATE_BUDGET" })).toBe("ISOLATE_BUDGET: it ran for 5 ms");
+  const stack = "HoldfastError: it ran for 5 ms\n    at native\n    at sum (app.ts:7:1)";
+  expect(runText({ ...RUN, steps: [], error: { ...late, stack } }, 0)).toContain(
+    "Error of the run:\n  HoldfastError: it ran for 5 ms (ISOLATE_BUDGET)\n      … 1 frame of Node\n      at sum (app.ts:7:1)\n",
+  );
   expect(durationText(7_200_000)).toBe("2.0 h");
 });
 

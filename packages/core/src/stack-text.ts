@@ -11,6 +11,8 @@ const INSTALLED = /[\\/]node_modules[\\/](?:holdfast|@holdfast[\\/][a-z-]+)[\\/]
 const FRAME = /^\s+at /;
 /** `at name (file:1:2)`, `at file:1:2`, `at async name (file:1:2)`. */
 const PLACE = /(?:\(|at (?:async )?)((?:[a-z]+:\/\/)?[^()]*?)(?::\d+){1,2}\)?$/;
+/** Of what is built in and has no name. */
+const NATIVE = /^\s*at native$/;
 
 export const isInstalledHoldfast: IsOwnFile = (file) => INSTALLED.test(file);
 
@@ -51,7 +53,7 @@ export function stackFrames(stack: string): readonly string[] {
  * since there is nothing else to see.
  */
 export function foldFrames(frames: readonly string[], isOwn: IsOwnFile = isInstalledHoldfast): readonly string[] {
-  const kinds = frames.map((frame) => kindOf(PLACE.exec(frame)?.[1] ?? "", isOwn));
+  const kinds = frames.map((frame) => (NATIVE.test(frame) ? "node" : kindOf(PLACE.exec(frame)?.[1] ?? "", isOwn)));
   if (kinds.every((kind) => kind !== "app")) return frames.map((frame) => frame.trim());
   const lines: string[] = [];
   let folded: ("holdfast" | "node")[] = [];

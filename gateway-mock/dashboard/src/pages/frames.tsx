@@ -74,7 +74,7 @@ function useConversation(id: string, isStopped: boolean): Conversation {
 
 const STATES: Readonly<Record<State, string>> = {
   opening: "Asking the gateway for its frames …",
-  live: "Live. What went by before is not kept.",
+  live: "Live. What went by while no one followed it is not kept.",
   away: "The gateway does not send its frames, or another gateway has this worker. Trying again.",
   gone: "This connection is gone. The worker comes back under another connection.",
 };
