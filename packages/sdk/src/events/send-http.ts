@@ -71,6 +71,8 @@ export type PostOutcome<T> =
       readonly code?: ErrorCode;
     };
 
+/** What takes a call and is silent: a process that is not there refuses it at once. */
+const SILENT = "it may run and wait for its database";
 const MAX_TRIES = 5;
 const TRY_TIMEOUT_MS = 10_000;
 const RETRY: BackoffPolicy = { baseMs: 100, factor: 2, maxMs: 5_000, jitter: 0.5 };
@@ -127,7 +129,9 @@ async function tryOnce<T>(
   judge: (status: number, text: string) => Judgement<T>,
 ): Promise<Judgement<T>> {
   const end = new AbortController();
-  const timer = ports.timers.set(tryTimeoutMs, () => end.abort(new Error(`no answer within ${tryTimeoutMs} ms`)));
+  const timer = ports.timers.set(tryTimeoutMs, () =>
+    end.abort(new Error(`no answer within ${tryTimeoutMs} ms; ${SILENT}`)),
+  );
   const unwanted = (): void => end.abort(new Error("the call was aborted"));
   signal?.addEventListener("abort", unwanted, { once: true });
   try {

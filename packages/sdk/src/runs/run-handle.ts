@@ -107,7 +107,7 @@ async function resultOf<Output>(
     signal?.removeEventListener("abort", unwanted);
   }
   if (end.signal.reason !== TIMED_OUT) throw end.signal.reason;
-  throw new HoldfastError("RUN_RESULT_TIMEOUT", `Run ${id} had not ended in time${poll.lastSeen()}. It goes on.`);
+  throw new HoldfastError("RUN_RESULT_TIMEOUT", `Run ${id} had not ended in time${poll.lastSeen()}`);
 }
 
 const TIMED_OUT = Symbol("timed out");
@@ -171,9 +171,9 @@ class Poll {
 
   /** What the run was at last, for a message. */
   lastSeen(): string {
-    if (!this.#last) return "";
+    if (!this.#last) return this.#isKnown ? ". It goes on." : ": no gateway has said yet whether there is such a run.";
     const { status, waiting } = this.#last;
-    return `: it is ${status}${waiting ? `. ${waiting.message.replace(/\.$/, "")}` : ""}`;
+    return `: it is ${status}${waiting ? `. ${waiting.message.replace(/\.$/, "")}` : ""}. It goes on.`;
   }
 }
 

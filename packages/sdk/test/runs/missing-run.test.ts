@@ -54,6 +54,16 @@ describe("The handle of a run that there is not", () => {
     await expect(handle.follow().next()).rejects.toMatchObject(noRun);
   });
 
+  test("does not say that the run goes on where no gateway has answered in time", async () => {
+    const late = { code: "RUN_RESULT_TIMEOUT", message: expect.stringMatching(/no gateway has said yet whether/) };
+    const unknown = handleOf([[503, "busy"]]);
+    const waiting = unknown.handle.result({ timeout: "2s" });
+    await expect(settled(waiting, unknown.clock)).rejects.toMatchObject(late);
+    const known = handleOf([[503, "busy"]], true);
+    const goesOn = { code: "RUN_RESULT_TIMEOUT", message: expect.stringMatching(/It goes on\.$/) };
+    await expect(settled(known.handle.result({ timeout: "2s" }), known.clock)).rejects.toMatchObject(goesOn);
+  });
+
   test("asks again where something that is no gateway answers 404, such as a proxy without one behind it", async () => {
     const { handle, clock } = handleOf([PROXY, PROXY, DONE]);
     expect(await settled(handle.result(), clock)).toBe(7);
