@@ -115,7 +115,7 @@ const rooms = [
     definition: ["templates", "json"],
     interpret: ["definition", "templates", "json"],
     nodes: ["definition", "templates", "interpret", "json"],
-    status: ["definition", "templates", "interpret", "nodes/http", "json"],
+    status: ["definition", "templates", "interpret", "nodes/http", "nodes/filled-fields", "json"],
     run: ["definition", "interpret", "nodes", "json"],
     sandbox: ["nodes", "json"],
     client: ["definition", "nodes", "run", "sandbox", "status", "json"],

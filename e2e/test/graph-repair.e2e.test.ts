@@ -165,3 +165,24 @@ describe("A graph's run that goes on from a node with another output", () => {
     expect(await ended(String(runs[0]?.runId))).toEqual({ way: "rejected" });
   });
 });
+
+describe("An approval of a graph", () => {
+  test.each(["true", 1, {}, null, undefined])(
+    "goes on waiting after the answer %o, which is refused",
+    async (approved) => {
+      const { id } = await flows.execute("order", { items: [1, 2, 3] });
+      const signal = `graph:${id}:ask`;
+      const asked = async () => (await flows.status(id)).nodes.find((node) => node.id === "ask")?.status;
+      await expect.poll(asked).toBe("running");
+      for (const data of [{ approved }, approved]) {
+        const body = JSON.stringify({ signal, data });
+        const answer = await fetch(`${url}/v1/signals`, { method: "POST", body });
+        expect([answer.status, await answer.json()]).toMatchObject([400, { code: "GRAPH_ANSWER_INVALID" }]);
+      }
+      await expect(app.sendSignal({ signal, data: { approved } })).rejects.toThrow(/"ask".*goes on waiting/);
+      expect(await asked()).toBe("running");
+      await app.sendSignal({ signal, data: { approved: false } });
+      expect(await app.runs.handle(id).result()).toEqual({ way: "rejected" });
+    },
+  );
+});

@@ -5,6 +5,7 @@ import { isRecord, WIRE_LIMITS } from "@holdfast/protocol";
 import type { Hono } from "hono";
 import Type from "typebox";
 
+import { checkAnswer } from "./approval-answer.ts";
 import { limitBody } from "./bodies.ts";
 import { notFound } from "./errors.ts";
 import { describe } from "./openapi/describe-route.ts";
@@ -12,7 +13,7 @@ import { Json } from "./openapi/schemas.ts";
 import type { HttpParts } from "./parts.ts";
 
 /** Signals: each goes to the one step that waits for it. */
-export function signalsApi(app: Hono, { dispatcher }: HttpParts): void {
+export function signalsApi(app: Hono, { store, dispatcher }: HttpParts): void {
   const described = describe({
     operationId: "sendSignal",
     summary: "Sends a signal to the step that waits for it.",
@@ -24,7 +25,10 @@ export function signalsApi(app: Hono, { dispatcher }: HttpParts): void {
     answers: {
       200: Type.Object({ data: Type.Object({ run_id: Type.String({ description: "Whose step it was." }) }) }),
     },
-    failures: { 404: "No step is waiting for it." },
+    failures: {
+      400: "`GRAPH_ANSWER_INVALID`: an approval of a graph waits for it, and this decides nothing.",
+      404: "No step is waiting for it.",
+    },
   });
   app.post("/v1/signals", described, limitBody(WIRE_LIMITS.maxEventBytes), async (c) => {
     const body = await readJson(new Uint8Array(await c.req.arrayBuffer()), { what: "The body", levels: 1 });
@@ -36,7 +40,10 @@ export function signalsApi(app: Hono, { dispatcher }: HttpParts): void {
       const problem = `must have at most ${WIRE_LIMITS.maxSignalLength} characters and no NUL`;
       throw new HoldfastError("BODY_INVALID", `\`signal\` ${problem}.`);
     }
-    const taker = await dispatcher.sendSignal(c.get("environment"), body.signal, jsonText(body.data));
+    const environment = c.get("environment");
+    const dataText = jsonText(body.data);
+    await checkAnswer(store, { environment, signal: body.signal, dataText });
+    const taker = await dispatcher.sendSignal(environment, body.signal, dataText);
     if (!taker) throw notFound(`No step is waiting for the signal "${body.signal}".`);
     return c.json({ data: { run_id: taker.runId } });
   });

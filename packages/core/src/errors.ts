@@ -519,6 +519,10 @@ export const ERROR_CATALOGUE = {
     summary: "A graph's run was to go on from a node with an output that the node cannot have.",
     fix: "The message says what the node can give; give that, and not what is stored of its step.",
   },
+  GRAPH_ANSWER_INVALID: {
+    summary: "The answer to an `approval` node has no `approved` that is true or false.",
+    fix: "Send the signal with the data `{ approved: true }` or `{ approved: false }`; the approval still waits for it.",
+  },
   GRAPH_NODE_FAILED: {
     summary: "A node has failed and nothing takes its error, so the run fails.",
     fix: "The message names the node; connect its `error` handle to go on after errors.",

@@ -190,7 +190,8 @@ export const BUILT_IN_TYPES = {
     ...plain,
   },
   approval: {
-    summary: "Waits for a decision: a signal with the data `{ approved: true }` or `{ approved: false }`.",
+    summary:
+      "Waits for a decision: a signal with the data `{ approved: true }` or `{ approved: false }`. Others are refused.",
     output: "The data of the signal; null after the timeout.",
     handles: ["approved", "rejected", "timeout", ERROR_HANDLE],
     config: {

@@ -33,7 +33,7 @@ export function outcomeOf(node: GraphNode, given: unknown): Outcome {
       return done(value === null ? "timeout" : DEFAULT_HANDLE);
     case "approval":
       if (value === null) return done("timeout");
-      return done(own(value, "approved") === true ? "approved" : "rejected");
+      return approvalOutcome(node, value);
     case "http":
       return httpOutcome(node, value);
     case "loop":
@@ -41,6 +41,14 @@ export function outcomeOf(node: GraphNode, given: unknown): Outcome {
     default:
       return done(DEFAULT_HANDLE);
   }
+}
+
+/** Only a clear answer decides. */
+function approvalOutcome(node: GraphNode, value: unknown): Outcome {
+  const approved = own(value, "approved");
+  if (typeof approved === "boolean") return { ok: true, output: value, handle: approved ? "approved" : "rejected" };
+  const message = `The answer to the approval "${node.id}" has no \`approved\` that is true or false, so it decides nothing. Send \`{ "approved": true }\` or \`{ "approved": false }\`.`;
+  return { ok: false, error: { name: "HoldfastError", code: "GRAPH_ANSWER_INVALID", message, nodeId: node.id } };
 }
 
 function httpOutcome(node: GraphNode, value: unknown): Outcome {

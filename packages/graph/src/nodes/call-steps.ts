@@ -1,15 +1,14 @@
 /** How each node type that is a step runs: its config with templates filled in, as a call of one of the step tools. */
-import { HoldfastError, messageOf, parseDurationMs, unreachable } from "@holdfast/core";
+import { HoldfastError, unreachable } from "@holdfast/core";
 import type { LoggerLike, StepIdWithOptions, StepTools } from "holdfast";
 import type { Compensation } from "../definition/graph.ts";
-import { type BuiltInName, builtIn, type ConfigField, isBuiltIn } from "../definition/node-types.ts";
 import { outcomeOf } from "../interpret/outcome.ts";
 import type { NodeCall } from "../interpret/run-types.ts";
 import { own } from "../json/json-size.ts";
 import { fillTemplates, type Lookup } from "../templates/fill-template.ts";
 import { chosenBranch } from "./condition.ts";
-import { eventExpression } from "./event-expression.ts";
-import { type HttpOutput, httpRequest, outputOf } from "./http.ts";
+import { durationOf, type FilledStep, filledStep, textOf } from "./filled-fields.ts";
+import { outputOf } from "./http.ts";
 import type { NodeType } from "./node-type.ts";
 
 /** Code of a `javascript` node, as the sandbox takes it. */
@@ -47,111 +46,57 @@ export interface NodeDeps {
   readonly sandbox: Sandbox;
 }
 
-type StepNode = Exclude<BuiltInName, "start" | "end" | "loop" | "subgraph">;
-
 /** Runs a node as a step, and gives what `outcomeOf` takes. */
 export function callStep(call: NodeCall, deps: NodeDeps): Promise<unknown> {
-  return isBuiltIn(call.node.type) ? builtInStep(call, deps) : customStep(call, deps);
-}
-
-async function builtInStep(call: NodeCall, deps: NodeDeps): Promise<unknown> {
-  const { node } = call;
-  const type = node.type as StepNode;
-  const { step } = deps;
-  const config = node.config ?? {};
-  const id = { id: call.key, ...(node.title === undefined ? {} : { name: node.title }) };
-  const fill = (value: unknown): unknown => fillTemplates(value, call.lookup);
-  switch (type) {
-    case "condition":
-      return step.run(id, () => ({ branch: chosenBranch(node, call.ctx()) }));
-    case "delay":
-      return step.sleep(id, durationOf(call, type, "duration", fill(config.duration)));
-    case "until":
-      return step.sleepUntil(id, instantOf(call, fill(config.time)));
-    case "waitForEvent": {
-      const condition = eventExpression(node.id, config.if, fill(config.match ?? {}));
-      return step.waitForEvent(id, {
-        event: textOf(call, "event", fill(config.event)),
-        timeout: durationOf(call, type, "timeout", fill(config.timeout)),
-        ...(condition === undefined ? {} : { if: condition }),
-      });
-    }
-    case "approval": {
-      const signal = config.signal === undefined ? approvalSignal(deps.runId, call.key) : fill(config.signal);
-      const timeout = durationOf(call, type, "timeout", fill(config.timeout));
-      const sent = await step.waitForSignal(id, { signal: textOf(call, "signal", signal), timeout });
-      return sent === null ? null : (sent.data ?? {});
-    }
-    case "function": {
-      const { timeout } = config;
-      const output = await step.invoke(id, {
-        function: { slug: textOf(call, "function", fill(config.function)) },
-        data: dataOf(call, fill(config.input ?? {})),
-        ...(timeout === undefined ? {} : { timeout: durationOf(call, type, "timeout", fill(timeout)) }),
-      });
-      return undoable(call, deps, output);
-    }
-    case "http":
-      return undoable(call, deps, await httpStep(call, deps, fill(config)));
-    case "javascript":
-      return codeStep(call, deps, fill(config.timeout ?? "30s"));
-    default:
-      return unreachable(type);
-  }
-}
-
-/** Name of the signal that an approval waits for. */
-export const approvalSignal = (runId: string, key: string): string => `graph:${runId}:${key}`;
-
-function textOf({ node }: NodeCall, field: string, value: unknown): string {
-  const kind = kindOf(node.type, field);
-  const max = kind?.kind === "text" ? kind.maxChars : Number.POSITIVE_INFINITY;
-  if (typeof value === "string" && value !== "" && value.length <= max && !value.includes("\0")) return value;
-  const limit = Number.isFinite(max) ? ` of 1 to ${max} characters` : "";
-  throw new HoldfastError("GRAPH_CONFIG_INVALID", `\`${field}\` of node "${node.id}" did not come to a text${limit}.`);
-}
-
-/** What the table of node types says of a field: what comes from a template has the same limits. */
-const kindOf = (type: string, field: string): ConfigField["type"] | undefined => builtIn(type)?.config[field]?.type;
-
-function durationOf({ node }: NodeCall, type: string, field: string, value: unknown): number {
-  const kind = kindOf(type, field);
-  const range = kind?.kind === "duration" && kind.maxMs !== undefined ? { minMs: 1, maxMs: kind.maxMs } : {};
   try {
-    return parseDurationMs(value as string | number, `\`${field}\` of node "${node.id}"`, range);
-  } catch (cause) {
-    const message = `\`${field}\` of node "${node.id}" did not come to a duration that it may have: ${messageOf(cause)}`;
-    throw new HoldfastError("GRAPH_CONFIG_INVALID", message, { cause });
-  }
-}
-
-function instantOf({ node }: NodeCall, value: unknown): Date {
-  const date = new Date(typeof value === "number" || typeof value === "string" ? value : Number.NaN);
-  if (!Number.isNaN(date.getTime())) return date;
-  const message = `\`time\` of node "${node.id}" did not come to a time: ISO 8601 text, or milliseconds since 1970.`;
-  throw new HoldfastError("GRAPH_CONFIG_INVALID", message);
-}
-
-function dataOf({ node }: NodeCall, value: unknown): Record<string, unknown> {
-  if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
-  const message = `\`input\` of node "${node.id}" did not come to an object, which the data of an event is.`;
-  throw new HoldfastError("GRAPH_CONFIG_INVALID", message);
-}
-
-async function httpStep(call: NodeCall, { step }: NodeDeps, config: unknown): Promise<HttpOutput> {
-  const { url, init } = httpRequest(call.node.id, config);
-  return outputOf(await step.fetch(call.key, url, init));
-}
-
-/** Graphs have many of these, and most end at once: nothing here waits that need not. */
-function customStep(call: NodeCall, deps: NodeDeps): Promise<unknown> {
-  const { node, key } = call;
-  try {
-    const config = fillTemplates(node.config ?? {}, call.lookup);
-    return deps.step.run(runOptions(call, deps), () => execute(node.type, config, { call, deps, ctx: call.ctx, key }));
+    const filled = filledStep(call, deps.runId);
+    return filled.type === "custom" ? customStep(call, deps, filled.config) : builtInStep(call, deps, filled);
   } catch (error) {
     return Promise.reject(error);
   }
+}
+
+async function builtInStep(
+  call: NodeCall,
+  deps: NodeDeps,
+  filled: Exclude<FilledStep, { type: "custom" }>,
+): Promise<unknown> {
+  const { node } = call;
+  const { step } = deps;
+  const id = { id: call.key, ...(node.title === undefined ? {} : { name: node.title }) };
+  switch (filled.type) {
+    case "condition":
+      return step.run(id, () => ({ branch: chosenBranch(node, call.ctx()) }));
+    case "delay":
+      return step.sleep(id, filled.durationMs);
+    case "until":
+      return step.sleepUntil(id, filled.date);
+    case "waitForEvent":
+      return step.waitForEvent(id, filled.options);
+    case "approval": {
+      const sent = await step.waitForSignal(id, filled.options);
+      return sent === null ? null : (sent.data ?? {});
+    }
+    case "function": {
+      const { slug, data, timeoutMs } = filled;
+      const timeout = timeoutMs === undefined ? {} : { timeout: timeoutMs };
+      return undoable(call, deps, await step.invoke(id, { function: { slug }, data, ...timeout }));
+    }
+    case "http": {
+      const { url, init } = filled.request;
+      return undoable(call, deps, await outputOf(await step.fetch(call.key, url, init)));
+    }
+    case "javascript":
+      return codeStep(call, deps, filled.timeoutMs);
+    default:
+      return unreachable(filled);
+  }
+}
+
+/** Graphs have many of these, and most end at once: nothing here waits that need not. */
+function customStep(call: NodeCall, deps: NodeDeps, config: unknown): Promise<unknown> {
+  const { node, key } = call;
+  return deps.step.run(runOptions(call, deps), () => execute(node.type, config, { call, deps, ctx: call.ctx, key }));
 }
 
 interface Execution {

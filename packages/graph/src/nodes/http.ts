@@ -1,5 +1,5 @@
 /** The request of an `http` node, and what it makes of the answer. */
-import { HoldfastError } from "@holdfast/core";
+import { HoldfastError, messageOf } from "@holdfast/core";
 import { isHttpUrl } from "../definition/http-url.ts";
 import { isObject, own } from "../json/json-size.ts";
 
@@ -17,8 +17,13 @@ interface HttpInit {
   readonly body?: string;
 }
 
+export interface HttpRequest {
+  readonly url: string;
+  readonly init: HttpInit;
+}
+
 /** @throws HoldfastError `GRAPH_CONFIG_INVALID` */
-export function httpRequest(nodeId: string, config: unknown): { readonly url: string; readonly init: HttpInit } {
+export function httpRequest(nodeId: string, config: unknown): HttpRequest {
   const url = own(config, "url");
   if (typeof url !== "string" || !isHttpUrl(url)) {
     const message = `\`url\` of node "${nodeId}" did not come to an absolute http or https URL.`;
@@ -27,6 +32,7 @@ export function httpRequest(nodeId: string, config: unknown): { readonly url: st
   const given = own(config, "headers");
   const pairs = isObject(given) ? Object.entries(given).map(([name, value]) => [name, String(value)]) : [];
   const headers: Record<string, string> = Object.fromEntries(pairs);
+  checkHeaders(nodeId, headers);
   const method = String(own(config, "method") ?? "GET");
   const body = own(config, "body");
   if (body === undefined || body === null) return { url, init: { method, headers } };
@@ -34,6 +40,15 @@ export function httpRequest(nodeId: string, config: unknown): { readonly url: st
   const isNamed = Object.keys(headers).some((name) => name.toLowerCase() === "content-type");
   const typed = isNamed ? headers : { ...headers, "content-type": "application/json" };
   return { url, init: { method, headers: typed, body: JSON.stringify(body) } };
+}
+
+function checkHeaders(nodeId: string, headers: Record<string, string>): void {
+  try {
+    new Headers(headers);
+  } catch (cause) {
+    const message = `\`headers\` of node "${nodeId}" did not come to names and values that a request can have: ${messageOf(cause)}`;
+    throw new HoldfastError("GRAPH_CONFIG_INVALID", message, { cause });
+  }
 }
 
 export async function outputOf(response: Response): Promise<HttpOutput> {

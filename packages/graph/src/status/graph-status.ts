@@ -3,6 +3,7 @@
  * recorded results in place of calls.
  */
 import { HoldfastError } from "@holdfast/core";
+import { checkGraphInput } from "../definition/check-input.ts";
 import type { Graph, GraphNode } from "../definition/graph.ts";
 import { layoutOf } from "../definition/layout.ts";
 import type { GraphSnapshot } from "../definition/snapshot.ts";
@@ -10,6 +11,7 @@ import { GraphRun } from "../interpret/graph-run.ts";
 import { type NodeError, nodeErrorOf } from "../interpret/outcome.ts";
 import type { NodeCall, NodeRecord, RunAction } from "../interpret/run-types.ts";
 import { isObject, measureJson, own } from "../json/json-size.ts";
+import { filledStep } from "../nodes/filled-fields.ts";
 import { FillBudget, fillTemplates, MAX_FILLED_CHARS } from "../templates/fill-template.ts";
 import { givenOf } from "./recorded.ts";
 
@@ -94,6 +96,8 @@ export interface RunRecord {
   readonly digest: (key: string) => string;
 }
 
+/** Of subgraphs whose input is held against its schema: the gateway does nothing else meanwhile. */
+const MAX_INPUT_CHECKS = 1_000;
 const ENDED: ReadonlySet<string> = new Set(["COMPLETED", "FAILED", "CANCELLED"]);
 /** Nodes that are listed at most. */
 const MAX_LISTED = 10_000;
@@ -180,7 +184,12 @@ class Replay {
     this.#isOver = ENDED.has(status);
     this.#facts = new Map(steps.map((step) => [step.id, step]));
     const run = { id: runId, graphId, version, test: test === true };
-    this.run = new GraphRun({ graph, graphs, input, run, checkInput: () => {} });
+    let checks = 0;
+    const checkInput: typeof checkGraphInput = (inner, given) => {
+      checks += 1;
+      if (checks <= MAX_INPUT_CHECKS) checkGraphInput(inner, given);
+    };
+    this.run = new GraphRun({ graph, graphs, input, run, checkInput });
   }
 
   play(): void {
@@ -198,11 +207,22 @@ class Replay {
     return this.#calls.get(this.#keys.get(stepId) ?? "")?.node;
   }
 
+  /** A node whose config is invalid once it is filled in has failed without a step. */
   #note(actions: readonly RunAction[]): void {
-    for (const action of actions) {
+    const left = [...actions];
+    for (let action = left.shift(); action !== undefined; action = left.shift()) {
       if (action.type !== "CALL") continue;
-      this.#calls.set(action.call.key, action.call);
-      this.#keys.set(this.#record.digest(action.call.key), action.call.key);
+      const { call } = action;
+      const { key, node } = call;
+      const stepId = this.#record.digest(key);
+      this.#calls.set(key, call);
+      this.#keys.set(stepId, key);
+      if (this.#facts.has(stepId)) continue;
+      try {
+        filledStep(call, this.#record.runId);
+      } catch (error) {
+        left.push(...this.run.fail(key, nodeErrorOf(node.id, error), error));
+      }
     }
   }
 
