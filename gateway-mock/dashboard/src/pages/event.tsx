@@ -15,7 +15,7 @@ import type { ViewProps } from "./view-props.ts";
 
 const SHOWN = 50;
 const NOTHING_STARTED =
-  "It started no run. A run that waited for it with waitForEvent has gone on with it, and is not listed here.";
+  "It started no run. If a run was waiting for it with waitForEvent, that run went on; such runs are not listed here.";
 
 export function EventPage({ params }: ViewProps): JSX.Element {
   const id = params.id ?? "";
