@@ -178,7 +178,7 @@ module.exports = {
         from: { path: pure, pathNot: ports },
         to: {
           path: "(^|/)node_modules/",
-          pathNot: [npm("ms", "ulid", "croner", "@marcbachmann", "re2js", "@cfworker")],
+          pathNot: [npm("ms", "ulid", "croner", "@marcbachmann", "re2js", "@cfworker", "acorn")],
         },
       },
     ),
@@ -371,7 +371,7 @@ module.exports = {
       "^packages/sdk/(dist/|src/(index|client|isolate)\\.ts$)",
     ]),
     onlyNpm("graph-npm", graph, [
-      ...["@cfworker", "re2js", "quickjs-emscripten-core", "@jitl", "@standard-schema", "@dagrejs"],
+      ...["@cfworker", "acorn", "re2js", "quickjs-emscripten-core", "@jitl", "@standard-schema", "@dagrejs"],
     ]),
     forbids("graph-definition-without-sdk", "What editors and the gateway load of graphs has nothing of the SDK.", {
       from: { path: `${graph}(json|definition|templates|interpret|status|render|react-flow)(/|\\.ts$)` },

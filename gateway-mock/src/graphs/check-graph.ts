@@ -1,8 +1,7 @@
 /**
- * Everything that may be wrong with a graph, as the gateway sees it: what `validateGraph` finds, triggers that only the
- * gateway can read, and subgraphs that are not there. What is right becomes a snapshot: all that a run needs.
+ * Everything that may be wrong with a graph, as the gateway sees it: what `validateGraph` finds, and subgraphs that are
+ * not there, which only the gateway can know. What is right becomes a snapshot: all that a run needs.
  */
-import { checkCron, type Expressions } from "@holdfast/engine";
 import {
   GRAPH_LIMITS,
   type Graph,
@@ -12,7 +11,7 @@ import {
   type NodeTypeInfo,
   validateGraph,
 } from "@holdfast/graph/definition";
-import { isRecord, WIRE_LIMITS } from "@holdfast/protocol";
+import { isRecord } from "@holdfast/protocol";
 import type { GraphName, GraphTriggers, Store } from "@holdfast/store";
 
 /** A graph and all that it names, in characters. */
@@ -31,14 +30,13 @@ export interface CheckedGraph {
 export interface CheckOptions {
   /** Of the app; default: any name is a type. */
   readonly nodeTypes?: readonly NodeTypeInfo[];
-  readonly expressions: Expressions;
 }
 
 export async function checkGraph(
   store: Pick<Store, "getGraph" | "getGraphVersion">,
   name: GraphName,
   graph: Graph,
-  { nodeTypes, expressions }: CheckOptions,
+  { nodeTypes }: CheckOptions,
 ): Promise<CheckedGraph> {
   const found = validateGraph(graph, { nodeTypes: nodeTypes ?? "any" });
   // What has no right shape is not looked at further.
@@ -46,9 +44,7 @@ export async function checkGraph(
     return { problems: found, snapshotJson: null, triggers: NO_TRIGGERS };
   const triggers = triggersOf(graph);
   const { graphs, problems: missing } = await subgraphsOf(store, name, graph);
-  // All that it finds about triggers is found below too, with what only a gateway can say.
-  const others = found.filter(({ code }) => code !== "TRIGGER_INVALID");
-  const problems = [...others, ...triggerProblems(graph.trigger, expressions), ...missing];
+  const problems = [...found, ...missing];
   if (problems.length > 0) return { problems, snapshotJson: null, triggers };
   const snapshotJson = JSON.stringify({ graph, graphs: Object.fromEntries(graphs) });
   if (snapshotJson.length <= MAX_SNAPSHOT_CHARS) return { problems, snapshotJson, triggers };
@@ -76,59 +72,6 @@ const isEventTrigger = (value: unknown): value is GraphEventTrigger =>
   isRecord(value) && isText(value.event) && (value.if === undefined || isText(value.if));
 const isCronTrigger = (value: unknown): value is GraphCronTrigger =>
   isRecord(value) && isText(value.cron) && (value.timezone === undefined || isText(value.timezone));
-
-const listed = (trigger: unknown, name: "events" | "cron"): readonly unknown[] | null => {
-  const list = isRecord(trigger) ? (trigger[name] ?? []) : null;
-  return Array.isArray(list) ? list : null;
-};
-
-/** What is wrong with one trigger, and how it is put right. */
-type Flaw = readonly [message: string, fix: string];
-
-function triggerProblems(trigger: unknown, expressions: Expressions): GraphProblem[] {
-  if (trigger === undefined) return [];
-  const [events, crons] = [listed(trigger, "events"), listed(trigger, "cron")];
-  const problemsAt = (path: string, flaws: readonly Flaw[]): GraphProblem[] =>
-    flaws.map(([message, fix]) => ({ code: "TRIGGER_INVALID", path, message, fix }));
-  const isShaped = isRecord(trigger) && Object.keys(trigger).every((name) => name === "events" || name === "cron");
-  if (!isShaped || events === null || crons === null || events.length + crons.length > GRAPH_LIMITS.maxTriggers) {
-    const fix = `Give { events: [{ event, if }], cron: [{ cron, timezone }] }, at most ${GRAPH_LIMITS.maxTriggers} of them.`;
-    return problemsAt("trigger", [["`trigger` has no such shape.", fix]]);
-  }
-  return [
-    ...events.flatMap((one, index) => problemsAt(`trigger.events[${index}]`, eventFlaws(one, expressions))),
-    ...crons.flatMap((one, index) => problemsAt(`trigger.cron[${index}]`, cronFlaws(one))),
-  ];
-}
-
-function eventFlaws(trigger: unknown, expressions: Expressions): readonly Flaw[] {
-  if (!isEventTrigger(trigger)) {
-    return [["This is no event that triggers.", 'Give { "event": "shop/order.placed" }, with `if` as CEL or without.']];
-  }
-  const { event, if: condition } = trigger;
-  const found: Flaw[] = [];
-  if (event.length === 0 || event.length > WIRE_LIMITS.maxEventNameLength || event.includes("\0")) {
-    found.push(["The name of a triggering event cannot be used.", "Give a name such as `shop/order.placed`."]);
-  }
-  if (/^(inngest|holdfast)\//.test(event)) {
-    const fix = "Use a function with that trigger, which sends an event of your own.";
-    found.push([`"${event}" is an event of the gateway's own, which starts no graphs.`, fix]);
-  }
-  if (/\*/.test(event.slice(0, -1)) || (/\*$/.test(event) && !/(^|[/.])\*$/.test(event))) {
-    found.push([`"${event}" is no pattern.`, "A `*` comes last, after `/` or `.`."]);
-  }
-  const why = condition === undefined ? null : expressions.problem(condition);
-  if (why !== null) found.push([`The condition of "${event}" cannot be used: ${why}`, "Correct its CEL."]);
-  return found;
-}
-
-function cronFlaws(trigger: unknown): readonly Flaw[] {
-  if (!isCronTrigger(trigger)) {
-    return [["This is no schedule.", 'Give { "cron": "0 9 * * *" }, with `timezone` as an IANA name or without.']];
-  }
-  const why = checkCron(cronText(trigger));
-  return why === null ? [] : [[why, "Give five fields, or six with seconds, and an IANA time zone."]];
-}
 
 interface Subgraphs {
   /** By `id@version`, with those that they name in turn. */

@@ -1,6 +1,5 @@
 /** Definitions of graphs: written as drafts, published as versions, with what triggers them. */
-import { HoldfastError, type Log } from "@holdfast/core";
-import { Expressions } from "@holdfast/engine";
+import { HoldfastError } from "@holdfast/core";
 import type { Graph, GraphProblem, NodeTypeInfo } from "@holdfast/graph/definition";
 import type { GraphName, GraphPublication, GraphTriggers, Store, StoredGraph } from "@holdfast/store";
 import { cronsOf, type Dispatcher, dispatchedBy, type GraphDispatch, type KnownFunction } from "../dispatch/index.ts";
@@ -12,7 +11,6 @@ export interface GraphDefinitionsParts {
   readonly store: Store;
   readonly dispatcher: Dispatcher;
   readonly newId: () => string;
-  readonly log: Log;
 }
 
 export interface DraftAsked extends RunnerAsked {
@@ -32,11 +30,9 @@ export interface PublishAsked {
 
 export class GraphDefinitions {
   readonly #parts: GraphDefinitionsParts;
-  readonly #expressions: Expressions;
 
   constructor(parts: GraphDefinitionsParts) {
     this.#parts = parts;
-    this.#expressions = new Expressions(parts.log);
   }
 
   /**
@@ -73,8 +69,7 @@ export class GraphDefinitions {
     graph: unknown,
     nodeTypes?: readonly NodeTypeInfo[],
   ): Promise<Awaited<ReturnType<typeof checkGraph>>> {
-    const options = { expressions: this.#expressions, ...(nodeTypes ? { nodeTypes } : {}) };
-    return checkGraph(this.#parts.store, name, graph as Graph, options);
+    return checkGraph(this.#parts.store, name, graph as Graph, nodeTypes ? { nodeTypes } : {});
   }
 
   /**

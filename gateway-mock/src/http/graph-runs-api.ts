@@ -96,8 +96,8 @@ const STOP = describe({
   failures: { 404: "There is no such run.", 409: "`GRAPH_TEST_UNKNOWN`: it is no test. `RUN_ON_HOLD`, `RUN_IN_USE`." },
 });
 
-export function graphRunsApi(app: Hono, { store, dispatcher, newId, log }: HttpParts): void {
-  const definitions = new GraphDefinitions({ store, dispatcher, newId, log });
+export function graphRunsApi(app: Hono, { store, dispatcher, newId }: HttpParts): void {
+  const definitions = new GraphDefinitions({ store, dispatcher, newId });
   const runs = new GraphRuns({ store, dispatcher, definitions });
 
   app.post("/v1/graphs/:id/runs", EXECUTE, limitBody(MAX_RUN_BODY_BYTES), async (c) => {

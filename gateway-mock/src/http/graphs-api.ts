@@ -168,8 +168,8 @@ const DELETE = describe({
   failures: { 404: "There is no such graph.", 409: "`GRAPH_IN_USE`." },
 });
 
-export function graphsApi(app: Hono, { store, dispatcher, newId, log }: HttpParts): void {
-  const definitions = new GraphDefinitions({ store, dispatcher, newId, log });
+export function graphsApi(app: Hono, { store, dispatcher, newId }: HttpParts): void {
+  const definitions = new GraphDefinitions({ store, dispatcher, newId });
 
   app.put("/v1/graphs/:id", PUT, limitBody(MAX_GRAPH_BODY_BYTES), async (c) => {
     const body = await fieldsOf(c, Object.keys(PutBody.properties), "parsed");

@@ -42,6 +42,8 @@ export const ProblemSchema = Type.Object(
     nodeId: Type.Optional(Type.String()),
     edge: Type.Optional(Type.Integer({ description: "Its index in `edges`." })),
     path: Type.Optional(Type.String()),
+    line: Type.Optional(Type.Integer({ description: "In the code at `path`, counted from 1." })),
+    column: Type.Optional(Type.Integer({ description: "In that line, counted from 1." })),
     message: Type.String(),
     fix: Type.String(),
   },

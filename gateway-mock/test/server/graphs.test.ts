@@ -1,5 +1,6 @@
 import { foldRun, sha1Hex } from "@holdfast/engine";
-import { HANDLER_END_ID, parseJsonBytes } from "@holdfast/protocol";
+import { validateGraph } from "@holdfast/graph/definition";
+import { HANDLER_END_ID, parseJsonBytes, WIRE_LIMITS } from "@holdfast/protocol";
 import { waitFor } from "@holdfast/testing";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { sweepGraphTests } from "../../src/gateway-graph-tests.ts";
@@ -125,6 +126,43 @@ describe("Definitions of graphs", () => {
     }
     const own = await put(gateway, graphOf("o", on("inngest/function.failed")));
     expect(own.problems).toMatchObject([{ code: "TRIGGER_INVALID" }]);
+  });
+
+  test("a draft has the problems that `validateGraph` finds, to the letter", async () => {
+    const gateway = await bench.gateway();
+    const name = (length: number) => ({ event: "e".repeat(length) });
+    const { maxEventNameLength } = WIRE_LIMITS;
+    const graphs = [
+      { trigger: { events: [name(maxEventNameLength), name(maxEventNameLength + 1), { event: "a", if: "async.b" }] } },
+      {
+        trigger: {
+          cron: [{ cron: "61 * * * *" }, { cron: "0 9 * * *", timezone: "Moon/Sea" }, { cron: "0 0 30 2 *" }],
+        },
+      },
+      {
+        nodes: [
+          { id: "start", type: "start" },
+          { id: "js", type: "javascript", config: { code: "return 1 +;\n" } },
+        ],
+      },
+      {
+        nodes: [
+          { id: "start", type: "start" },
+          { id: "if", type: "condition", config: { branches: [{ id: "a", if: "(" }] } },
+        ],
+      },
+      { nodes: [] },
+    ].map((more) => graphOf("same", more));
+    for (const graph of graphs) {
+      const found = validateGraph(graph, { nodeTypes: "any" });
+      expect(found).not.toEqual([]);
+      expect((await put(gateway, graph)).problems).toEqual(found);
+    }
+    expect(await ask(gateway, "POST", "/v1/graphs/same/publish")).toMatchObject({ code: "GRAPH_INVALID" });
+    const code = await put(gateway, graphs[2] as ReturnType<typeof graphOf>);
+    expect(code.problems).toContainEqual(
+      expect.objectContaining({ code: "CODE_INVALID", nodeId: "js", line: 1, column: 11 }),
+    );
   });
 
   test("versions never change; one is published again, or none", async () => {

@@ -59,7 +59,10 @@ export interface Graphs {
   readonly runner: HoldfastFunction;
   /** The same client for another tenant. */
   forTenant(tenant: string): Graphs;
-  /** All problems of a graph, with the configs of the app's types as far as they have no templates. Calls nothing. */
+  /**
+   * All problems of a graph, with the configs of the app's types as far as they have no templates. Calls nothing, so what
+   * graphs `subgraph` nodes name is left to `put`; all else both find alike.
+   */
   validate(graph: unknown): Promise<GraphProblem[]>;
   /** Stores the draft. `expectedRevision`: only if the draft still has this revision; 0: only if there is none. */
   put(graph: Graph, options?: { readonly expectedRevision?: number }): Promise<PutGraph>;

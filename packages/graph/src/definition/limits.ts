@@ -17,6 +17,8 @@ export const GRAPH_LIMITS = {
   maxBranches: 100,
   /** Branches of all conditions: each is an expression that has to be compiled. */
   maxExpressions: 1_000,
+  /** Code of all nodes, in characters: it has to be read. */
+  maxCodeChars: 1024 * 1024,
   /** Loops within loops. */
   maxLoopDepth: 5,
   /** Iterations of one loop that run at once. */
@@ -34,6 +36,8 @@ export const GRAPH_LIMITS = {
   /** Graphs that one snapshot carries. */
   maxSubgraphs: 50,
   maxTriggers: 20,
+  /** Of the name of an event that triggers. */
+  maxEventNameChars: 255,
   /** Problems that are returned; more are counted in the last one. */
   maxProblems: 1_000,
 } as const;

@@ -32,6 +32,7 @@ export const GRAPH_PROBLEM_CODES = {
   READS_UNKNOWN: "A template or condition reads a name that nothing has.",
   READS_NO_ANCESTOR: "A template or condition reads a node that does not come before.",
   EXPRESSION_INVALID: "A condition is no CEL expression, or reads variables that there are not.",
+  CODE_INVALID: "Code is no JavaScript; `line` and `column` say where.",
   DURATION_INVALID: "A duration cannot be read.",
   SCHEMA_INVALID: "`input` is no JSON Schema.",
   TRIGGER_INVALID: "A trigger cannot be used.",
@@ -49,6 +50,9 @@ export interface GraphProblem {
   readonly edge?: number;
   /** Path in the graph, such as `nodes[3].config.url`. */
   readonly path?: string;
+  /** Where in the text at `path`, counted from 1: of code that cannot be read. */
+  readonly line?: number;
+  readonly column?: number;
   readonly message: string;
   readonly fix: string;
 }

@@ -4,7 +4,7 @@ import { isObject, own } from "../json/json-size.ts";
 import type { Graph } from "./graph.ts";
 import { GRAPH_LIMITS } from "./limits.ts";
 import { type GraphProblem, Problems } from "./problems.ts";
-import { type ValidateOptions, validateGraph } from "./validate-graph.ts";
+import { problemsOf, type ValidateOptions } from "./validate-graph.ts";
 
 /** Name of the event that starts a run of a graph. */
 export const GRAPH_RUN_EVENT = "holdfast/graph.requested";
@@ -41,9 +41,13 @@ export function subgraphsOf(graph: Graph): SubgraphReference[] {
 
 /** All problems of a snapshot: of its graph, of those within it, and of how they are in each other. */
 export function validateSnapshot(snapshot: unknown, options: ValidateOptions = {}): GraphProblem[] {
+  return problemsIn(snapshot, options, "stored");
+}
+
+function problemsIn(snapshot: unknown, options: ValidateOptions, what: "stored" | "run"): GraphProblem[] {
   const graph = own(snapshot, "graph");
   const graphs = own(snapshot, "graphs") ?? {};
-  const found = validateGraph(graph, options);
+  const found = problemsOf(graph, options, what);
   const problems = new Problems();
   const entries = isObject(graphs) ? Object.entries(graphs) : [];
   if (!isObject(graphs) || entries.length > GRAPH_LIMITS.maxSubgraphs) {
@@ -51,7 +55,10 @@ export function validateSnapshot(snapshot: unknown, options: ValidateOptions = {
     return [...found, { code: "TOO_LARGE", path: "graphs", message, fix: "Use fewer subgraphs." }];
   }
   const inner = entries.flatMap(([key, each]) =>
-    validateGraph(each, options).map((problem) => ({ ...problem, path: `graphs["${key}"].${problem.path ?? ""}` })),
+    problemsOf(each, options, what).map((problem) => ({
+      ...problem,
+      path: `graphs["${key}"].${problem.path ?? ""}`,
+    })),
   );
   if (found.length === 0 && inner.length === 0)
     checkNesting(graph as Graph, new Map(entries as [string, Graph][]), problems);
@@ -95,7 +102,7 @@ const SHOWN_PROBLEMS = 5;
  * @throws HoldfastError `GRAPH_INVALID`
  */
 export function readSnapshot(data: unknown, options: ValidateOptions, graphs?: "checked"): Required<GraphSnapshot> {
-  const problems = graphs === "checked" ? [] : validateSnapshot(data, options);
+  const problems = graphs === "checked" ? [] : problemsIn(data, options, "run");
   if (problems.length > 0) {
     const shown = problems.slice(0, SHOWN_PROBLEMS).map(({ code, message }) => `${code}: ${message}`);
     const more = problems.length > SHOWN_PROBLEMS ? ` (and ${problems.length - SHOWN_PROBLEMS} more)` : "";

@@ -1,7 +1,8 @@
 /** `validateGraph`: everything that is wrong with a graph, before it is stored and again before it runs. Pure. */
 
+import { checkCode } from "./code-checks.ts";
 import { checkConfig } from "./config-checks.ts";
-import { checkInputSchema, checkTrigger } from "./entry-checks.ts";
+import { checkInputSchema } from "./input-checks.ts";
 import { GRAPH_LIMITS } from "./limits.ts";
 import { checkNodes } from "./node-checks.ts";
 import type { NodeTypeInfo } from "./node-types.ts";
@@ -9,6 +10,7 @@ import { type GraphProblem, Problems } from "./problems.ts";
 import { checkReads } from "./read-checks.ts";
 import { type ReadGraph, readGraph } from "./read-graph.ts";
 import { checkStructure } from "./structure-checks.ts";
+import { checkTrigger } from "./trigger-checks.ts";
 
 export interface ValidateOptions {
   /**
@@ -19,9 +21,18 @@ export interface ValidateOptions {
 
 /**
  * All problems of a graph, in the order of its nodes and edges; none = it can be stored and run. `graph` may be anything,
- * as it came from outside. The work is linear in its size.
+ * as it came from outside. The work is linear in its size. Only the gateway knows which graphs `subgraph` nodes can name
+ * (`SUBGRAPH_UNKNOWN`, `SUBGRAPH_RECURSION`), and only the app checks configs of its own types by their schemas.
  */
 export function validateGraph(graph: unknown, options: ValidateOptions = {}): GraphProblem[] {
+  return problemsOf(graph, options, "stored");
+}
+
+/**
+ * "run": it was validated when it was stored, perhaps by an earlier release. So code and triggers are not looked at again:
+ * code that cannot be read fails at its node, and a run has begun whatever triggers others.
+ */
+export function problemsOf(graph: unknown, options: ValidateOptions, what: "stored" | "run"): GraphProblem[] {
   const problems = new Problems();
   const read = readGraph(graph, problems);
   if (read === undefined) return problems.list();
@@ -32,7 +43,10 @@ export function validateGraph(graph: unknown, options: ValidateOptions = {}): Gr
   const layout = checkStructure(read, types, problems);
   checkReads(read, layout, problems);
   checkInputSchema(read.input, problems);
-  checkTrigger(read.trigger, problems);
+  if (what === "stored") {
+    checkCode(read, problems);
+    checkTrigger(read.trigger, problems);
+  }
   return problems.list();
 }
 

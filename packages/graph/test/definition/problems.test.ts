@@ -202,6 +202,39 @@ test.each<[code: string, path: string, what: string, graph: unknown]>([
     "a schedule of four fields",
     around({ type: "work" }, { trigger: { cron: [{ cron: "* * * *" }] } }),
   ],
+  [
+    "TRIGGER_INVALID",
+    "trigger.cron[1]",
+    "a minute that there is not",
+    around({ type: "work" }, { trigger: { cron: [{ cron: "0 9 * * *" }, { cron: "61 * * * *" }] } }),
+  ],
+  [
+    "TRIGGER_INVALID",
+    "trigger.cron[0]",
+    "a time zone that there is not",
+    around({ type: "work" }, { trigger: { cron: [{ cron: "0 9 * * *", timezone: "Moon/Sea" }] } }),
+  ],
+  [
+    "TRIGGER_INVALID",
+    "trigger.cron[0]",
+    "a day that never comes",
+    around({ type: "work" }, { trigger: { cron: [{ cron: "0 0 30 2 *" }] } }),
+  ],
+  ...["a*b", "inngest/function.failed", "holdfast/graph.requested", "e".repeat(256), "a\0"].map(
+    (event): [string, string, string, unknown] => [
+      "TRIGGER_INVALID",
+      "trigger.events[0]",
+      `the event ${JSON.stringify(event).slice(0, 30)}`,
+      around({ type: "work" }, { trigger: { events: [{ event }] } }),
+    ],
+  ),
+  ["CODE_INVALID", "nodes[1].config.code", "code that has no end", config("javascript", { code: "return (" })],
+  [
+    "CODE_INVALID",
+    "nodes[1].compensate.config.code",
+    "code that undoes and cannot be read",
+    around({ type: "work", compensate: { type: "javascript", config: { code: "return ] 1" } } }),
+  ],
 ])("%s at %s is reported for %s", (code, path, _what, graph) => {
   expect(problemsOf(graph)).toContainEqual([code, path]);
 });
