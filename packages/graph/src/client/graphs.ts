@@ -32,8 +32,19 @@ export interface GraphsOptions {
   readonly sandbox?: SandboxPlace | "auto";
 }
 
-/** Problems of the graph and of its inputs are not tried again: nothing would change. */
-const isRetriable = (error: unknown): boolean => !(HoldfastError.is(error) && PERMANENT.has(error.code));
+/**
+ * Problems of the graph and of its inputs are not tried again: nothing would change. The author of the graph has written
+ * no `retryIf`, so the log says why in other words (`whyNotRetried` of the SDK).
+ */
+const isRetriable = Object.assign(
+  (error: unknown): boolean => !(HoldfastError.is(error) && PERMANENT.has(error.code)),
+  {
+    [Symbol.for("holdfast.whyNotRetried")]: ({ code = "it" }: { readonly code?: string }): string =>
+      code === "GRAPH_NODE_FAILED"
+        ? "the run fails with its node, since no edge leads on from an `error` handle"
+        : `another attempt would meet the same (${code})`,
+  },
+);
 
 const PERMANENT: ReadonlySet<string> = new Set([
   ...["GRAPH_INVALID", "GRAPH_INPUT_INVALID", "GRAPH_NODE_FAILED", "GRAPH_CONFIG_INVALID", "GRAPH_PATH_UNKNOWN"],

@@ -25,10 +25,13 @@ ${GUARDS}
     // The engine throws null when there is no memory left for an error.
     if (error === null) return "it threw null, or ran out of memory";
     if (typeof error !== "object") return "it threw " + text(error);
+    const { name, message } = error;
+    if (typeof message !== "string" || message === "") return "it threw " + (nameOf(name) ?? text(error));
     const at = typeof error.stack === "string" ? /<input>:(\\d+)/.exec(error.stack) : null;
     const line = at === null ? "" : " (line " + (Number(at[1]) - LINES_BEFORE) + ")";
-    return String(error.name) + ": " + String(error.message) + line;
+    return (nameOf(name) === undefined ? "" : name + ": ") + message + line;
   };
+  const nameOf = (name) => (typeof name === "string" && name !== "" ? name : undefined);
   const LINES_BEFORE = 1;
   const deepFreeze = (root) => {
     const open = [root];

@@ -4,6 +4,7 @@
  */
 import { HoldfastError, messageOf } from "@holdfast/core";
 import type { QuickJSContext, QuickJSRuntime, QuickJSWASMModule } from "quickjs-emscripten-core";
+import { own } from "../json/json-size.ts";
 import type { CodeJob, CodeResult } from "../nodes/call-steps.ts";
 import { PRELUDE } from "./prelude.ts";
 
@@ -138,12 +139,12 @@ function failure(
 ): HoldfastError {
   const said: unknown = vm.dump(error);
   if (deadline.isOver) return budget(job, `it took longer than ${job.timeoutMs} ms`);
-  const message =
-    typeof said === "object" && said !== null
-      ? `${Reflect.get(said, "name")}: ${Reflect.get(said, "message")}`
-      : String(said);
+  const [name, text] = [own(said, "name"), own(said, "message")];
+  const message = typeof text !== "string" ? textOf(said) : typeof name === "string" ? `${name}: ${text}` : text;
   return isOutOfMemory(message) ? budget(job, `it needs more than ${job.memoryMb} MB of memory`) : failed(message);
 }
+
+const textOf = (said: unknown): string => (typeof said === "object" ? JSON.stringify(said) : String(said));
 
 const isOutOfMemory = (message: string): boolean => message.startsWith("InternalError: out of memory");
 

@@ -235,3 +235,14 @@ test("calls that run side by side do not see each other", async () => {
   );
   expect(results.map((result) => result.output)).toEqual(Array.from({ length: 20 }, (_, n) => n));
 });
+
+test.each([
+  ['throw { message: "plain" }', "The code failed: plain"],
+  ["throw { name: 7, message: 'odd name' }", "The code failed: odd name"],
+  ["throw { code: 42 }", 'The code failed: it threw {"code":42}'],
+  ["throw new TypeError()", "The code failed: it threw TypeError"],
+  ["throw undefined", "The code failed: it threw undefined"],
+  ["\nthrow new Error('boom')", "The code failed: Error: boom (line 2)"],
+])("%j is told without names that there are not", async (code, message) => {
+  await expect(run(code)).rejects.toMatchObject({ code: "GRAPH_CODE_FAILED", message });
+});

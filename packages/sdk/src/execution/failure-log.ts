@@ -5,6 +5,7 @@
 import { durationText, headOf, type Log, logFor, type PlainError } from "@holdfast/core";
 import type { RegisteredFunction } from "../functions/registry.ts";
 import type { PassReply } from "../steps/pass-types.ts";
+import { whyNotRetried } from "../steps/retry-policy.ts";
 import { withoutUndoPrefix } from "./compensation.ts";
 import type { TracedExecution } from "./current.ts";
 import { nextAttemptMs } from "./next-attempt.ts";
@@ -30,6 +31,7 @@ export interface AttemptEnd {
 }
 
 export interface FailureLogDeps {
+  readonly fn: RegisteredFunction;
   readonly log: Log;
   readonly execution: TracedExecution;
   readonly input: PassInput;
@@ -154,7 +156,8 @@ export class FailureLog {
       return `It is not tried again: ${whose}.`;
     }
     if (limit !== undefined && attempt + 1 >= limit) return "No attempts are left.";
-    return "It is not tried again: `retryIf` said so.";
+    const why = whyNotRetried(this.#deps.fn.definition.retryIf, error) ?? "`retryIf` said so";
+    return `It is not tried again: ${why}.`;
   }
 }
 

@@ -2,7 +2,7 @@
  * How often something that failed is tried again, and when: the `retries` and `retryIf` of functions and steps as they
  * are written, checked, and put together. The app computes the delay and says it to the gateway, which keeps to it.
  */
-import { type BackoffPolicy, backoffDelayMs, describeValue, messageOf, unitOf } from "@holdfast/core";
+import { type BackoffPolicy, backoffDelayMs, describeValue, messageOf, type PlainError, unitOf } from "@holdfast/core";
 import { WIRE_LIMITS } from "@holdfast/protocol";
 import { type DurationLike, durationMsOf } from "./points-in-time.ts";
 
@@ -78,6 +78,15 @@ export function readRetries(given: unknown, fail: (problem: string) => never): R
 export function readRetryIf(given: unknown, fail: (problem: string) => never): RetryIf {
   if (typeof given === "function") return given as RetryIf;
   return fail(`\`retryIf\` must be a function, (error) => boolean, not ${describeValue(given)}`);
+}
+
+/** Under this a `retryIf` that no author wrote, as that of graphs, has a function that says why it is `false`. */
+const WHY_NOT = Symbol.for("holdfast.whyNotRetried");
+
+/** Why this error is not tried again, where `retryIf` is one of Holdfast's own; undefined: an author's decision. */
+export function whyNotRetried(retryIf: RetryIf | undefined, error: PlainError): string | undefined {
+  const why: unknown = retryIf === undefined ? undefined : Reflect.get(retryIf, WHY_NOT);
+  return typeof why === "function" ? String(why(error)) : undefined;
 }
 
 function readAttempts(value: unknown, name: string, fail: (problem: string) => never): number {
