@@ -59,6 +59,11 @@ test("a graph is drawn, published, started by a form of its input, and followed 
     expect(await page.evaluate("globalThis.wasHere"), "without a reload").toBe(true);
     const address = page.url();
 
+    await page.getByRole("button", { name: "As test" }).click();
+    await dialog.getByText("new FunctionTest(runner").waitFor();
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await dialog.getByRole("button", { name: "Close" }).last().click();
+
     const mail = page.locator("#steps").locator("xpath=..").locator("li", { hasText: "Mail the manager" });
     await mail.locator("summary").click();
     await mail.getByRole("button", { name: "Rerun from here …" }).click();

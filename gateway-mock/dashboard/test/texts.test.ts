@@ -115,3 +115,35 @@ test("a run becomes a test with its event, the results of its steps, and its end
   expect(text).not.toContain("night");
   expect(text).toContain('expect(run.output).toEqual({"ok":true});');
 });
+
+test("what was waited for, answered or thrown is given as the author of a test gives it", () => {
+  const steps = [
+    step("asked", 1, { op: "WaitForSignal", output: { signal: "s", data: { approved: true } } }),
+    step("none came", 2, { op: "WaitForEvent", output: null }),
+    step("call", 3, { op: "Gateway", output: { url: "u", status_code: 204, headers: { a: "b" }, body: "" } }),
+    step("pay", 4, { status: "failed", error: { name: "Declined", message: "no", code: "E_CARD" } }),
+  ];
+  const text = testOf(detail(steps));
+  expect(text).toContain('{ id: "asked", handler: () => ({"approved":true}) },');
+  expect(text).toContain('{ id: "none came", handler: () => (null) },');
+  expect(text).toContain('{ id: "call", handler: () => new Response(null, {"status":204,"headers":{"a":"b"}}) },');
+  expect(text).toContain('Promise.reject(Object.assign(new Error("no"), {"name":"Declined","code":"E_CARD"}))');
+});
+
+test("of a run of a graph, the test makes the runner, and knows steps by the keys of their nodes", () => {
+  const nodes = [
+    { id: "start", type: "start" },
+    { id: "mail", type: "sendMail", title: "Mail it" },
+  ];
+  const graph = { id: "g", title: "g", nodes, edges: [{ from: "mail", handle: "bounced", to: "mail" }] };
+  const run = detail([step("Mail it", 1, { id: "digest" })], {
+    ...{ functionId: "shop-graphs", eventName: "holdfast/graph.requested" },
+    event: { name: "holdfast/graph.requested", data: { graph, graphId: "g", version: 1, input: null } },
+  });
+  const text = testOf(run, [{ stepId: "digest", key: "mail" }]);
+  expect(text).toContain('import { graphs, nodeType } from "@holdfast/graph";');
+  expect(text).not.toContain("./functions.js");
+  expect(text).toContain('Object.entries({"sendMail":["bounced"]})');
+  expect(text).toContain("const { runner } = graphs(app, { nodeTypes });");
+  expect(text).toContain('{ id: "mail", handler: () => ("Mail it") },');
+});

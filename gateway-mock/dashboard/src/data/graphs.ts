@@ -36,6 +36,11 @@ export interface GraphStatus {
   readonly isCut: boolean;
 }
 
+/** All other types of nodes are the app's own. */
+export const BUILT_IN_TYPES: ReadonlySet<string> = new Set(
+  "start end function http condition delay until waitForEvent approval loop javascript subgraph".split(" "),
+);
+
 /** Runs of graphs, and their tests, come of these events. */
 export const isOfGraph = (eventName: string): boolean => /^holdfast\/graph\.(requested|tested)$/.test(eventName);
 

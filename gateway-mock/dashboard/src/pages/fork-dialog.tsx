@@ -2,7 +2,7 @@
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { get, post, type Trouble, troubleOf } from "../data/api.ts";
-import { type GraphStatus, isOfGraph, type NodeState } from "../data/graphs.ts";
+import { BUILT_IN_TYPES, type GraphStatus, isOfGraph, type NodeState } from "../data/graphs.ts";
 import { navigate } from "../data/router.ts";
 import type { RunDetail, Step } from "../data/types.ts";
 import { Dialog } from "../parts/dialog.tsx";
@@ -42,13 +42,9 @@ export function ForkDialog({ run, step, onClose }: ForkDialogProps): JSX.Element
 
 /** A type of the app that took a way of its own says so beside its output. */
 function givenBy({ type, handle, output }: NodeState): unknown {
-  const isOwn = !BUILT_IN.has(type) && handle !== undefined && handle !== "out" && handle !== "error";
+  const isOwn = !BUILT_IN_TYPES.has(type) && handle !== undefined && handle !== "out" && handle !== "error";
   return isOwn ? { $handle: handle, output } : output;
 }
-
-const BUILT_IN = new Set(
-  "start end function http condition delay until waitForEvent approval loop javascript subgraph".split(" "),
-);
 
 interface FormProps {
   readonly run: RunDetail;

@@ -1,8 +1,9 @@
 /** What can be done with a run: rerun, resume, cancel; taken along as a file or a test. */
 import type { JSX } from "preact";
-import { useState } from "preact/hooks";
-import { mayChange, post, type Trouble, troubleOf } from "../data/api.ts";
+import { useEffect, useState } from "preact/hooks";
+import { get, mayChange, post, type Trouble, troubleOf } from "../data/api.ts";
 import { testOf } from "../data/as-test.ts";
+import { type GraphStatus, isOfGraph } from "../data/graphs.ts";
 import { navigate } from "../data/router.ts";
 import { isEnded, type RunDetail } from "../data/types.ts";
 import { Dialog } from "../parts/dialog.tsx";
@@ -66,11 +67,31 @@ export function RunVerbs({ run }: { readonly run: RunDetail }): JSX.Element {
   );
 }
 
-function TestDialog({ run, onClose }: { readonly run: RunDetail; readonly onClose: () => void }): JSX.Element {
-  const text = testOf(run);
+function TestDialog({ run, onClose }: { readonly run: RunDetail; readonly onClose: () => void }): JSX.Element | null {
+  const isGraph = isOfGraph(run.eventName);
+  const [nodes, setNodes] = useState<GraphStatus["nodes"] | null>(isGraph ? null : []);
+  const [problem, setProblem] = useState<Trouble | null>(null);
+  useEffect(() => {
+    if (!isGraph) return;
+    get<GraphStatus>(`/v1/runs/${encodeURIComponent(run.id)}/graph`).then(
+      (status) => setNodes(status.nodes),
+      (error: unknown) => setProblem(troubleOf(error)),
+    );
+  }, [isGraph, run.id]);
+  if (nodes === null) {
+    return problem === null ? null : (
+      <Dialog title="This run as a test" onClose={onClose}>
+        <Problem trouble={problem} />
+      </Dialog>
+    );
+  }
+  const text = testOf(run, nodes);
   return (
     <Dialog title="This run as a test" onClose={onClose}>
-      <p>Its event, and for each step what it gave. The function comes from where your code has it.</p>
+      <p>
+        Its event, and for each step what it gave.{" "}
+        {isGraph ? "It runs as it is." : "The function comes from where your code has it."}
+      </p>
       <pre class="long" tabIndex={0}>
         {text}
       </pre>
