@@ -116,6 +116,17 @@ describe.each(MODES)("what fails, %s", (_name, mode) => {
     ]);
   });
 
+  test("a `retryIf` that no author wrote says itself why", async () => {
+    const why = ({ code }: { readonly code?: string }): string => `${code} stays`;
+    const retryIf = Object.assign(() => false, { [Symbol.for("holdfast.whyNotRetried")]: why });
+    const app = new Holdfast({ id: "app", isDev: true, logger: recorder }, {});
+    const fn = app.createFunction({ id: "f", triggers: [], retryIf }, ({ step }) =>
+      step.run("a", () => Promise.reject(Object.assign(new Error("gone"), { code: "GONE" }))),
+    );
+    await new Engine({ client: app, fn, inPlace: true, ...mode }).run();
+    expect(texts()[0]).toBe('warn Step "a" of app-f failed, attempt 1 of 3: gone. It is not tried again: GONE stays.');
+  });
+
   test("a mistake in the code says so by its code", async () => {
     const engine = engineOf(({ step }) => step.run("a", () => 1n as never), mode);
     expect(await engine.run()).toMatchObject({ status: "failed" });
