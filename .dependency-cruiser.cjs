@@ -173,12 +173,12 @@ module.exports = {
     ),
     forbids(
       "pure-no-npm",
-      "A pure file imports no package that touches the outside; ms and ulid are pure as the core uses them.",
+      "A pure file imports no package that touches the outside; ulid is pure as the core uses it.",
       {
         from: { path: pure, pathNot: ports },
         to: {
           path: "(^|/)node_modules/",
-          pathNot: [npm("ms", "ulid", "croner", "@marcbachmann", "re2js", "@cfworker", "acorn")],
+          pathNot: [npm("ulid", "croner", "@marcbachmann", "re2js", "@cfworker", "acorn")],
         },
       },
     ),
@@ -197,7 +197,7 @@ module.exports = {
       },
     ),
     onlyWorkspace("core-imports-nothing", core, [core]),
-    onlyNpm("core-npm", core, ["ms", "ulid"]),
+    onlyNpm("core-npm", core, ["ulid"]),
     onlyWorkspace("protocol-imports-core", "^packages/protocol/src/", ["^packages/protocol/src/", coreIndex]),
     onlyNpm("protocol-npm", "^packages/protocol/src/", []),
     forbids("generated-only-in-codec", "Only the codec knows the generated classes; everybody else sees frames.", {

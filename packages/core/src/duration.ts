@@ -2,7 +2,6 @@
  * Durations: what users write, what the wire carries, milliseconds in between. Pure; the SDK's options, the engine's
  * flow rules and the protocol all read them here.
  */
-import ms from "ms";
 import { HoldfastError } from "./errors.ts";
 
 /** Milliseconds as a number, or text such as "500ms", "5s", "2m", "1h", "7d". */
@@ -57,12 +56,19 @@ function isDate(given: unknown): boolean {
 
 function parseText(text: string): number | undefined {
   const trimmed = text.trim();
-  if (trimmed.length === 0 || trimmed.length > 100) return undefined;
-  const simple = ms(trimmed as ms.StringValue) as number | undefined;
-  return simple ?? parseGoDurationMs(trimmed);
+  if (trimmed.length > 100) return undefined;
+  const [, number, unit = "ms"] = ONE_UNIT.exec(trimmed) ?? [];
+  return number === undefined ? parseGoDurationMs(trimmed) : Number(number) * unitMs(unit.toLowerCase());
 }
 
-const GO_UNITS: Readonly<Record<string, number>> = {
+/** A number, and a unit as people write them; milliseconds without one. */
+const ONE_UNIT =
+  /^(-?\d*\.?\d+) *(ms|msecs?|milliseconds?|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?|w|weeks?|y|yrs?|years?)?$/i;
+
+/** By the first letter, but for milliseconds. */
+const unitMs = (unit: string): number => UNITS_MS[/^m(s|il)/.test(unit) ? "ms" : unit.charAt(0)] ?? Number.NaN;
+
+const UNITS_MS: Readonly<Record<string, number>> = {
   ns: 1e-6,
   us: 1e-3,
   µs: 1e-3,
@@ -72,6 +78,7 @@ const GO_UNITS: Readonly<Record<string, number>> = {
   h: 3_600_000,
   d: 86_400_000,
   w: 604_800_000,
+  y: 365.25 * 86_400_000,
 };
 
 /** Text as the reference server prints it: "10s", "1m0s", "1.5h", "0s"; days and weeks as steps send them. Undefined for anything else. */
@@ -79,7 +86,7 @@ export function parseGoDurationMs(text: string): number | undefined {
   if (!/^(\d+(\.\d+)?(ns|us|µs|ms|s|m|h|d|w))+$/.test(text)) return undefined;
   let total = 0;
   for (const part of text.matchAll(/(\d+(?:\.\d+)?)(ns|us|µs|ms|s|m|h|d|w)/g)) {
-    total += Number(part[1]) * (GO_UNITS[part[2] ?? ""] ?? Number.NaN);
+    total += Number(part[1]) * (UNITS_MS[part[2] ?? ""] ?? Number.NaN);
   }
   return Math.round(total);
 }

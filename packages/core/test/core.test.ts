@@ -58,9 +58,19 @@ describe("Durations", () => {
     ["1h30m", 5_400_000],
     [250, 250],
     ["0s", 0],
+    ["10", 10],
+    [" .5 SECS ", 500],
+    ["3 milliseconds", 3],
+    ["3msec", 3],
+    ["2 Min", 120_000],
+    ["1 minute", 60_000],
+    ["2hrs", 7_200_000],
+    ["1 week", 604_800_000],
+    ["1.5us", 0],
+    ["1w2d", 777_600_000],
   ])("the duration %s is %d ms", (input, expected) => expect(parseDurationMs(input)).toBe(expected));
 
-  test.each([["soon"], [""], [Number.NaN], [Number.POSITIVE_INFINITY], [-1], ["-5s"], ["9000d"], ["1m zwei"]])(
+  test.each([["soon"], [""], [Number.NaN], [Number.POSITIVE_INFINITY], [-1], ["-5s"], ["9000d"], ["2 years"], ["1m zwei"], ["mi"], ["1. s"], ["5sex"]])(
     "the duration %s is rejected with a code",
     (input) => {
       expect(() => parseDurationMs(input, "timeout")).toThrowError(
