@@ -42,8 +42,7 @@ const CONTENTS = {
   isolate: /^src\/(isolate|runtime|steps\/(isolated|step-signal))\.ts$|^\.\.\/core/,
   operate:
     /^src\/(operate|version|operate\/[^/]+|events\/(gateway-access|send-http)|runs\/function-name|steps\/(points-in-time|wire-duration))\.ts$|^\.\.\/(core|protocol\/src\/(index|json-text|limits)\.ts)/,
-  testing:
-    /^src\/(testing|function-test\/[^/]+)\.ts$|^\.\.\/(core|engine|protocol|store)\/|(^|\/)node_modules\/ulid\//,
+  testing: /^src\/(testing|function-test\/[^/]+)\.ts$|^\.\.\/(core|engine|protocol|store)\/|(^|\/)node_modules\/ulid\//,
   sdk: /^(?!\.\.\/(engine|store)\/|src\/function-test\/)/,
 } as const satisfies Record<string, RegExp>;
 

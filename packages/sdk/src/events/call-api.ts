@@ -1,7 +1,6 @@
 /** A call of any path of a gateway's API, for packages that build on this one. */
-import { HoldfastError } from "@holdfast/core";
 import { apiBase, type GatewayAccess } from "./gateway-access.ts";
-import { callSigned, type Judgement, type SendPorts } from "./send-http.ts";
+import { callFailed, callSigned, type Judgement, mayPass, type SendPorts } from "./send-http.ts";
 
 export interface GatewayRequest {
   /** Default: POST with a body, GET without. */
@@ -35,15 +34,11 @@ export async function callApi(
   };
   const answer = await callSigned(access, request, ports, judged);
   if (answer.ok) return answer.value;
-  throw new HoldfastError(
-    "GATEWAY_CALL_FAILED",
-    `The gateway at ${new URL(url).origin} did not answer ${new URL(url).pathname} as expected${answer.tries}: ${answer.reason}`,
-    { cause: answer.cause },
-  );
+  throw callFailed("GATEWAY_CALL_FAILED", url, `did not answer ${new URL(url).pathname} as expected`, answer);
 }
 
 function judged(status: number, text: string): Judgement<GatewayAnswer> {
-  if (status >= 500 || status === 429) return { ok: false, retry: true, reason: `${status} ${text.slice(0, 200)}` };
+  if (mayPass(status)) return { ok: false, retry: true, reason: `${status} ${text.slice(0, 200)}` };
   return { ok: true, value: { status, body: jsonOf(text) } };
 }
 

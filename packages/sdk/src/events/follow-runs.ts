@@ -13,11 +13,19 @@ import {
   sleep,
   type TimerHandle,
 } from "@holdfast/core";
-import { SDK_NAME } from "../version.ts";
 import { apiBase, type GatewayAccess } from "./gateway-access.ts";
 import { type RunEvent, readContinued, readFacts, readSnapshot } from "./run-events.ts";
 import type { RunStatus } from "./runs.ts";
-import { jsonRecord, refusalCode, type SendPorts } from "./send-http.ts";
+import {
+  isKeyRefused,
+  jsonRecord,
+  KEY_REFUSED,
+  KEYS_REFUSED,
+  mayPass,
+  refusalCode,
+  type SendPorts,
+  withKeys,
+} from "./send-http.ts";
 
 /** Which runs to follow: one, or all of a function, or all. */
 export type FollowTarget = { readonly runId: string } | FollowFilter;
@@ -155,27 +163,12 @@ interface Asked {
 }
 
 async function openStream(options: GatewayAccess, url: string, asked: Asked, ports: SendPorts): Promise<Opened> {
-  const keys = [options.signingKey, options.signingKeyFallback].filter((key) => key !== undefined);
-  for (let index = 0; ; index += 1) {
-    const key = keys[index];
-    const opened = await openWith(
-      url,
-      {
-        Accept: "text/event-stream",
-        "User-Agent": SDK_NAME,
-        "x-inngest-sdk": SDK_NAME,
-        ...(options.env === undefined ? {} : { "X-Inngest-Env": options.env }),
-        ...(key === undefined ? {} : { Authorization: `Bearer ${key.reveal()}` }),
-        ...(asked.lastId === null ? {} : { "Last-Event-ID": asked.lastId }),
-      },
-      asked.signal,
-      ports,
-    );
-    if (opened !== "REFUSED") return opened;
-    if (index + 1 >= keys.length) {
-      return { type: "FAILED", reason: "it rejected the signing key", isFinal: true, isLost: false };
-    }
-  }
+  const place = asked.lastId === null ? {} : { "Last-Event-ID": asked.lastId };
+  const opened = await withKeys(options, (signed) =>
+    openWith(url, { Accept: "text/event-stream", ...signed, ...place }, asked.signal, ports),
+  );
+  if (opened !== KEY_REFUSED) return opened;
+  return { type: "FAILED", reason: KEYS_REFUSED, isFinal: true, isLost: false };
 }
 
 async function openWith(
@@ -183,7 +176,7 @@ async function openWith(
   headers: Record<string, string>,
   signal: AbortSignal | undefined,
   ports: SendPorts,
-): Promise<Opened | "REFUSED"> {
+): Promise<Opened | typeof KEY_REFUSED> {
   const end = new AbortController();
   let timer: TimerHandle | null = null;
   const unwanted = (): void => end.abort(new Error("it is no longer followed"));
@@ -209,10 +202,10 @@ async function openWith(
     const { status } = response;
     const body = jsonRecord(await response.text());
     close();
-    if (status === 401 || status === 403) return "REFUSED";
+    if (isKeyRefused(status)) return KEY_REFUSED;
     const isLost = body.code === "POSITION_INVALID" && "Last-Event-ID" in headers;
     const said = typeof body.error === "string" ? body.error : "its answer is no stream";
-    const isFinal = !isLost && status < 500 && status !== 429;
+    const isFinal = !isLost && !mayPass(status);
     return { type: "FAILED", reason: `${status} ${said}`, isFinal, isLost, ...refusalCode(status, body) };
   } catch (cause) {
     close();

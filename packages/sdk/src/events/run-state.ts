@@ -2,7 +2,7 @@
 import { HoldfastError } from "@holdfast/core";
 import { isRecord, parseJsonBytes, RUNS_PATH } from "@holdfast/protocol";
 import { apiBase, type GatewayAccess } from "./gateway-access.ts";
-import { callSigned, type Judgement, jsonRecord, type SendPorts } from "./send-http.ts";
+import { callSigned, type Judgement, refused, type SendPorts } from "./send-http.ts";
 
 /** What a request that is too large leaves out. */
 export interface FetchedRunState {
@@ -55,7 +55,5 @@ function judge<T>(status: number, text: string, read: (value: unknown) => T | un
     }
     return { ok: false, retry: true, reason: `${status}, but its body is not as expected.` };
   }
-  const { error } = jsonRecord(text);
-  const said = typeof error === "string" ? error : text.slice(0, 200) || "an empty body";
-  return { ok: false, retry: status >= 500 || status === 429, reason: `${status} ${said}` };
+  return refused(status, text);
 }

@@ -3,7 +3,15 @@ import { describeValue, HoldfastError } from "@holdfast/core";
 import { isRecord } from "@holdfast/protocol";
 import { checkKnown } from "../options.ts";
 import { apiBase, type GatewayAccess } from "./gateway-access.ts";
-import { callSigned, type Judgement, jsonRecord, refusalCode, type SendPorts, type SendRequest } from "./send-http.ts";
+import {
+  callFailed,
+  callSigned,
+  type Judgement,
+  jsonRecord,
+  refused,
+  type SendPorts,
+  type SendRequest,
+} from "./send-http.ts";
 
 export type RunStatus = "PENDING" | "RUNNING" | "WAITING" | "COMPLETED" | "FAILED" | "CANCELLED";
 
@@ -160,24 +168,22 @@ export async function lookUpRun(
   ports: SendPorts,
   wait?: FetchWait,
 ): Promise<Run | "GONE" | "NOWHERE"> {
-  const path = `v1/runs/${encodeURIComponent(runId)}${wait ? `?wait=${wait.waitMs}` : ""}`;
+  const path = runPath(runId, wait && `?wait=${wait.waitMs}`);
   const call = wait ? { path, tryTimeoutMs: wait.waitMs + ANSWER_MS, signal: wait.signal } : { path };
-  const answer = await get(options, call, ports, (status, body) => {
-    if (status === 404) return { run: body.code === "NOT_FOUND" ? "GONE" : "NOWHERE" } as const;
-    return isRun(body) ? { run: body } : undefined;
+  return get<Run | "GONE" | "NOWHERE">(options, call, ports, (status, body) => {
+    if (status === 404) return body.code === "NOT_FOUND" ? "GONE" : "NOWHERE";
+    return isRun(body) ? body : undefined;
   });
-  return answer.run;
 }
+
+const runPath = (runId: string, rest = ""): string => `v1/runs/${encodeURIComponent(runId)}${rest}`;
 
 /**
  * False when it had ended already.
  * @throws HoldfastError `RUNS_UNAVAILABLE`
  */
 export function cancelRun(options: GatewayAccess, runId: string, ports: SendPorts): Promise<boolean> {
-  const call = { path: `v1/runs/${encodeURIComponent(runId)}/cancel`, body: "" };
-  return get(options, call, ports, (_status, { cancelled }) =>
-    typeof cancelled === "boolean" ? { cancelled } : undefined,
-  ).then(({ cancelled }) => cancelled);
+  return get(options, { path: runPath(runId, "/cancel"), body: "" }, ports, flag("cancelled"));
 }
 
 /** What is done with a run after its end; the answer names the run that goes on. Called again it does the same. */
@@ -186,36 +192,24 @@ export function repairRun(
   { runId, verb, body }: { readonly runId: string; readonly verb: "rerun" | "fork" | "resume"; readonly body: object },
   ports: SendPorts,
 ): Promise<string> {
-  const call = { path: `v1/runs/${encodeURIComponent(runId)}/${verb}`, body: JSON.stringify(body) };
-  return get(options, call, ports, (_status, answer) =>
-    typeof answer.runId === "string" ? { runId: answer.runId } : undefined,
-  ).then((made) => made.runId);
+  const call = { path: runPath(runId, `/${verb}`), body: JSON.stringify(body) };
+  return get(options, call, ports, (_status, made) => (typeof made.runId === "string" ? made.runId : undefined));
 }
 
 /** Keeps a run whatever its age. */
-export function holdRun(options: GatewayAccess, runId: string, reason: string, ports: SendPorts): Promise<void> {
-  const call = {
-    path: `v1/runs/${encodeURIComponent(runId)}/hold`,
-    method: "PUT",
-    body: JSON.stringify({ reason }),
-  } as const;
-  return get(options, call, ports, (status) => (status < 300 ? { held: true } : undefined)).then(() => {});
+export async function holdRun(options: GatewayAccess, runId: string, reason: string, ports: SendPorts): Promise<void> {
+  const call = { path: runPath(runId, "/hold"), method: "PUT", body: JSON.stringify({ reason }) } as const;
+  await get(options, call, ports, (status) => (status < 300 ? true : undefined));
 }
 
 /** False: it was not on hold. */
 export function releaseRun(options: GatewayAccess, runId: string, ports: SendPorts): Promise<boolean> {
-  const call = { path: `v1/runs/${encodeURIComponent(runId)}/hold`, method: "DELETE" } as const;
-  return get(options, call, ports, (_status, { released }) =>
-    typeof released === "boolean" ? { released } : undefined,
-  ).then(({ released }) => released);
+  return get(options, { path: runPath(runId, "/hold"), method: "DELETE" }, ports, flag("released"));
 }
 
 /** False: there was nothing to undo. */
 export function retryCompensations(options: GatewayAccess, runId: string, ports: SendPorts): Promise<boolean> {
-  const call = { path: `v1/runs/${encodeURIComponent(runId)}/compensations/retry`, body: "" };
-  return get(options, call, ports, (_status, { retried }) =>
-    typeof retried === "boolean" ? { retried } : undefined,
-  ).then(({ retried }) => retried);
+  return get(options, { path: runPath(runId, "/compensations/retry"), body: "" }, ports, flag("retried"));
 }
 
 /** False: there is no such run (any more). */
@@ -225,11 +219,17 @@ export function deleteRun(
   { cancel }: { readonly cancel: boolean },
   ports: SendPorts,
 ): Promise<boolean> {
-  const path = `v1/runs/${encodeURIComponent(runId)}${cancel ? "?cancel=1" : ""}`;
-  return get(options, { path, method: "DELETE" }, ports, (status) => ({ deleted: status !== 404 })).then(
-    ({ deleted }) => deleted,
-  );
+  const path = runPath(runId, cancel ? "?cancel=1" : "");
+  return get(options, { path, method: "DELETE" }, ports, (status) => status !== 404);
 }
+
+type Read<T> = (status: number, body: Readonly<Record<string, unknown>>) => T | undefined;
+
+/** Whether the call has changed anything, as its answer says. */
+const flag =
+  (name: string): Read<boolean> =>
+  (_status, { [name]: value }) =>
+    typeof value === "boolean" ? value : undefined;
 
 const FILTERS = ["eventId", "functionId", "status", "eventName", "key", "error", "after", "before", "limit", "cursor"];
 const MAX_LIMIT = 1_000;
@@ -263,23 +263,19 @@ async function get<T>(
   options: GatewayAccess,
   { path, ...request }: { readonly path: string } & Omit<SendRequest, "url" | "headers">,
   ports: SendPorts,
-  read: (status: number, body: Record<string, unknown>) => T | undefined,
+  read: Read<T>,
 ): Promise<T> {
   const url = new URL(path, apiBase(options)).href;
   const judge = (status: number, text: string): Judgement<T> => {
     const body = jsonRecord(text);
     const value = (status >= 200 && status < 300) || status === 404 ? read(status, body) : undefined;
-    if (value !== undefined) return { ok: true, value };
-    const said = typeof body.error === "string" ? body.error : text.slice(0, 200) || "an empty body";
-    const retry = status >= 500 || status === 429;
-    return { ok: false, retry, reason: `${status} ${said}`, ...refusalCode(status, body) };
+    return value === undefined ? refused(status, text, body) : { ok: true, value };
   };
   const answer = await callSigned(options, { ...request, url, headers: {} }, ports, judge);
   if (answer.ok) return answer.value;
-  const { origin, pathname } = new URL(url);
+  const { pathname } = new URL(url);
   const did = answer.reason.startsWith("4") ? `refused ${pathname}` : `did not answer ${pathname} as expected`;
-  const message = `The gateway at ${origin} ${did}${answer.tries}: ${answer.reason}`;
-  throw new HoldfastError(answer.code ?? "RUNS_UNAVAILABLE", message, { cause: answer.cause });
+  throw callFailed(answer.code ?? "RUNS_UNAVAILABLE", url, did, answer);
 }
 
 export const isRun = (value: unknown): value is Run =>

@@ -6,11 +6,18 @@ import { type Clock, describeValue, HoldfastError, MAX_DURATION_MS, messageOf } 
 import { isRecord, jsonNestsDeeperThan, WIRE_LIMITS } from "@holdfast/protocol";
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { traceFields } from "../telemetry/tracing.ts";
-import { SDK_NAME } from "../version.ts";
 import { attachedSchema, isStandardSchema, type OutgoingEvent, type SchemaMap, validateData } from "./event-types.ts";
 import { eventBase, type GatewayAccess } from "./gateway-access.ts";
 import { lossOfData } from "./json-loss.ts";
-import { callGateway, type Judgement, jsonRecord, type SendPorts } from "./send-http.ts";
+import {
+  callFailed,
+  callGateway,
+  type Judgement,
+  jsonRecord,
+  refused,
+  SDK_HEADERS,
+  type SendPorts,
+} from "./send-http.ts";
 
 export interface SentEvents {
   /** The ids of the events, in the order they were given. */
@@ -33,11 +40,7 @@ export async function sendEvents(
   const request = { url: eventUrl(options), headers: headersOf(options, ports), body };
   const answer = await callGateway(request, ports, judge);
   if (answer.ok) return { ids: answer.value };
-  throw new HoldfastError(
-    "EVENT_SEND_FAILED",
-    `The gateway at ${new URL(request.url).origin} did not accept the events${answer.tries}: ${answer.reason}`,
-    { cause: answer.cause },
-  );
+  throw callFailed("EVENT_SEND_FAILED", request.url, "did not accept the events", answer);
 }
 
 /**
@@ -141,15 +144,18 @@ function encodeEvent(event: OutgoingEvent, clock: Clock, trace: object): string 
   if (jsonNestsDeeperThan(text, WIRE_LIMITS.maxDataDepth + 1)) {
     throw invalid(`The event "${name}" nests deeper than ${WIRE_LIMITS.maxDataDepth} levels.`);
   }
-  if (
-    text.length * 3 > WIRE_LIMITS.maxEventBytes &&
-    new TextEncoder().encode(text).length > WIRE_LIMITS.maxEventBytes
-  ) {
-    throw invalid(
-      `The event "${name}" is larger than ${WIRE_LIMITS.maxEventBytes} bytes; send a reference to large data.`,
-    );
-  }
+  checkSize(text, `The event "${name}"`);
   return text;
+}
+
+/**
+ * @param what for the message
+ * @throws HoldfastError `EVENT_INVALID`
+ */
+export function checkSize(text: string, what: string): void {
+  const { maxEventBytes } = WIRE_LIMITS;
+  if (text.length * 3 <= maxEventBytes || new TextEncoder().encode(text).length <= maxEventBytes) return;
+  throw invalid(`${what} is larger than ${maxEventBytes} bytes; send a reference to large data.`);
 }
 
 /**
@@ -192,8 +198,7 @@ export function seedHeader(ports: Pick<SendPorts, "clock" | "random">): string {
 function headersOf(options: GatewayAccess, ports: SendPorts): Record<string, string> {
   return {
     "Content-Type": "application/json",
-    "User-Agent": SDK_NAME,
-    "x-inngest-sdk": SDK_NAME,
+    ...SDK_HEADERS,
     "x-inngest-event-id-seed": seedHeader(ports),
     ...(options.env === undefined ? {} : { "X-Inngest-Env": options.env }),
   };
@@ -202,15 +207,13 @@ function headersOf(options: GatewayAccess, ports: SendPorts): Record<string, str
 /** Both the HTTP status and the body's own must be good. */
 function judge(httpStatus: number, text: string): Judgement<string[]> {
   const answer = jsonRecord(text);
-  const bodyStatus = typeof answer.status === "number" ? answer.status : httpStatus;
-  const httpGood = httpStatus >= 200 && httpStatus < 300;
-  const status = httpGood ? bodyStatus : httpStatus;
-  const ids = answer.ids;
-  if (httpGood && bodyStatus === 200 && answer.error === undefined && Array.isArray(ids) && ids.every(isText)) {
+  const { ids, error, status: bodyStatus } = answer;
+  const isGood = httpStatus >= 200 && httpStatus < 300;
+  const status = isGood && typeof bodyStatus === "number" ? bodyStatus : httpStatus;
+  if (isGood && status === 200 && error === undefined && Array.isArray(ids) && ids.every(isText)) {
     return { ok: true, value: ids };
   }
-  const said = typeof answer.error === "string" ? answer.error : text.slice(0, 200) || "an empty body";
-  return { ok: false, retry: status >= 500 || status === 429, reason: `${status} ${said}` };
+  return refused(status, text, answer);
 }
 
 const isText = (value: unknown): value is string => typeof value === "string";

@@ -7,6 +7,7 @@ import {
   backoffDelayMs,
   type Clock,
   type ErrorCode,
+  HoldfastError,
   messageOf,
   type Random,
   sleep,
@@ -16,6 +17,7 @@ import {
   type Timers,
 } from "@holdfast/core";
 import { isRecord } from "@holdfast/protocol";
+import type { Secret } from "../options.ts";
 import { SDK_NAME } from "../version.ts";
 import type { GatewayAccess } from "./gateway-access.ts";
 
@@ -49,16 +51,16 @@ export interface SendRequest {
 }
 
 /** What an answer means. */
-export type Judgement<T> =
-  | { readonly ok: true; readonly value: T }
-  | {
-      readonly ok: false;
-      readonly retry: boolean;
-      readonly reason: string;
-      readonly cause?: unknown;
-      /** What the gateway calls it, where it has refused. */
-      readonly code?: ErrorCode;
-    };
+export type Judgement<T> = { readonly ok: true; readonly value: T } | Refused;
+
+interface Refused {
+  readonly ok: false;
+  readonly retry: boolean;
+  readonly reason: string;
+  readonly cause?: unknown;
+  /** What the gateway calls it, where it has refused. */
+  readonly code?: ErrorCode;
+}
 
 /** `tries` is empty, or says how often it was tried. */
 export type PostOutcome<T> =
@@ -102,26 +104,34 @@ export async function callSigned<T>(
   ports: SendPorts,
   judge: (status: number, text: string) => Judgement<T>,
 ): Promise<PostOutcome<T>> {
-  const keys = [options.signingKey, options.signingKeyFallback].filter((key) => key !== undefined);
-  for (let index = 0; ; index += 1) {
-    const key = keys[index];
-    const headers = {
-      ...request.headers,
-      "User-Agent": SDK_NAME,
-      "x-inngest-sdk": SDK_NAME,
-      ...(options.env === undefined ? {} : { "X-Inngest-Env": options.env }),
-      ...(key === undefined ? {} : { Authorization: `Bearer ${key.reveal()}` }),
-    };
-    const judged = (status: number, text: string): Judgement<T | typeof REFUSED> =>
-      status === 401 || status === 403 ? { ok: true, value: REFUSED } : judge(status, text);
-    const answer = await callGateway({ ...request, headers }, ports, judged);
-    if (!answer.ok) return answer;
-    if (answer.value !== REFUSED) return { ok: true, value: answer.value };
-    if (index + 1 >= keys.length) return { ok: false, reason: "it rejected the signing key.", tries: "" };
-  }
+  const answer = await withKeys(options, async (signed) => {
+    const judged = (status: number, text: string): Judgement<T | typeof KEY_REFUSED> =>
+      isKeyRefused(status) ? { ok: true, value: KEY_REFUSED } : judge(status, text);
+    const outcome = await callGateway({ ...request, headers: { ...request.headers, ...signed } }, ports, judged);
+    if (!outcome.ok) return outcome;
+    return outcome.value === KEY_REFUSED ? KEY_REFUSED : { ok: true as const, value: outcome.value };
+  });
+  return answer === KEY_REFUSED ? { ok: false, reason: `${KEYS_REFUSED}.`, tries: "" } : answer;
 }
 
-const REFUSED = Symbol("refused");
+/** What `call` comes to with the headers of a key: the fallback key's where the signing key is refused. */
+export async function withKeys<T>(
+  { signingKey, signingKeyFallback, env }: Pick<GatewayAccess, "signingKey" | "signingKeyFallback" | "env">,
+  call: (headers: Readonly<Record<string, string>>) => Promise<T | typeof KEY_REFUSED>,
+): Promise<T | typeof KEY_REFUSED> {
+  const headers = { ...SDK_HEADERS, ...(env === undefined ? {} : { "X-Inngest-Env": env }) };
+  const callWith = (key: Secret | undefined): Promise<T | typeof KEY_REFUSED> =>
+    call(key ? { ...headers, Authorization: `Bearer ${key.reveal()}` } : headers);
+  const answer = await callWith(signingKey ?? signingKeyFallback);
+  return answer === KEY_REFUSED && signingKey && signingKeyFallback ? callWith(signingKeyFallback) : answer;
+}
+
+/** What every call says of its caller. */
+export const SDK_HEADERS = { "User-Agent": SDK_NAME, "x-inngest-sdk": SDK_NAME } as const;
+
+export const KEY_REFUSED = Symbol("refused");
+export const KEYS_REFUSED = "it rejected the signing key";
+export const isKeyRefused = (status: number): boolean => status === 401 || status === 403;
 
 async function tryOnce<T>(
   { url, headers, body, method, tryTimeoutMs = TRY_TIMEOUT_MS, signal }: SendRequest,
@@ -162,8 +172,31 @@ export function jsonRecord(text: string): Record<string, unknown> {
   }
 }
 
+/** Another try may be answered otherwise. */
+export const mayPass = (status: number): boolean => status >= 500 || status === 429;
+
 /** The code of a refusal, where the gateway has given one that asking again does not change. */
 export function refusalCode(status: number, { code }: Readonly<Record<string, unknown>>): { code?: ErrorCode } {
-  const isFinal = status >= 400 && status < 500 && status !== 429;
+  const isFinal = status >= 400 && !mayPass(status);
   return isFinal && typeof code === "string" && code !== "" ? { code: code as ErrorCode } : {};
+}
+
+/** What a refusal says: the gateway's words, or the body of whatever answers in its place. */
+export const saidOf = ({ error }: Readonly<Record<string, unknown>>, text: string): string =>
+  typeof error === "string" ? error : text.slice(0, 200) || "an empty body";
+
+/** An answer that is not what such a call answers. */
+export function refused(status: number, text: string, body = jsonRecord(text)): Refused {
+  const reason = `${status} ${saidOf(body, text)}`;
+  return { ok: false, retry: mayPass(status), reason, ...refusalCode(status, body) };
+}
+
+/** @param what the gateway did or did not do, for the message */
+export function callFailed(
+  code: ErrorCode,
+  url: string,
+  what: string,
+  { tries, reason, cause }: Extract<PostOutcome<unknown>, { readonly ok: false }>,
+): HoldfastError {
+  return new HoldfastError(code, `The gateway at ${new URL(url).origin} ${what}${tries}: ${reason}`, { cause });
 }

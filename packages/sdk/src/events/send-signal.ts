@@ -2,7 +2,7 @@
 import { HoldfastError, messageOf } from "@holdfast/core";
 import { isRecord, WIRE_LIMITS } from "@holdfast/protocol";
 import { apiBase, type GatewayAccess } from "./gateway-access.ts";
-import { callSigned, type Judgement, jsonRecord, type SendPorts } from "./send-http.ts";
+import { callFailed, callSigned, type Judgement, jsonRecord, refused, type SendPorts } from "./send-http.ts";
 
 export interface OutgoingSignal {
   readonly signal: string;
@@ -31,11 +31,7 @@ export async function sendSignal(options: GatewayAccess, given: OutgoingSignal, 
     judge,
   );
   if (answer.ok) return answer.value;
-  throw new HoldfastError(
-    "SIGNAL_SEND_FAILED",
-    `The gateway at ${new URL(url).origin} did not accept the signal "${signal}"${answer.tries}: ${answer.reason}`,
-    { cause: answer.cause },
-  );
+  throw callFailed("SIGNAL_SEND_FAILED", url, `did not accept the signal "${signal}"`, answer);
 }
 
 function encode(signal: unknown, data: unknown): string {
@@ -67,6 +63,5 @@ function judge(status: number, text: string): Judgement<SentSignal> {
     const runId = isRecord(body.data) ? body.data.run_id : undefined;
     return { ok: true, value: typeof runId === "string" && runId !== "" ? { runId } : {} };
   }
-  const said = typeof body.error === "string" ? body.error : text.slice(0, 200) || "an empty body";
-  return { ok: false, retry: status >= 500 || status === 429, reason: `${status} ${said}` };
+  return refused(status, text, body);
 }

@@ -1,7 +1,18 @@
 /** The calls of `holdfast/operate`: which app's gateway, with which keys, and what a refusal becomes. */
 import { type ErrorCode, HoldfastError, systemClock, systemRandom, systemTimers } from "@holdfast/core";
 import { apiBase, type GatewayAccess } from "../events/gateway-access.ts";
-import { callSigned, type FetchLike, type Judgement, jsonRecord, type SendRequest } from "../events/send-http.ts";
+import {
+  callFailed,
+  callSigned,
+  type FetchLike,
+  type Judgement,
+  jsonRecord,
+  KEYS_REFUSED,
+  mayPass,
+  refused,
+  type SendRequest,
+  saidOf,
+} from "../events/send-http.ts";
 
 /** The client whose gateway is operated: `new Holdfast(...)` or `new HoldfastClient(...)`. */
 export interface OperatedClient {
@@ -35,12 +46,8 @@ export async function callGatewayApi<T extends object>(
   const ports = { clock: systemClock, timers: systemTimers, random: systemRandom, fetch };
   const answer = await callSigned(client.options, { ...request, ...sent, url, headers }, ports, judge);
   if (!answer.ok) {
-    const refused = answer.reason.includes("rejected the signing key");
-    throw new HoldfastError(
-      refused ? "UNAUTHORIZED" : "GATEWAY_UNREACHABLE",
-      `The gateway at ${new URL(url).origin} did not answer ${new URL(url).pathname}${answer.tries}: ${answer.reason}`,
-      { cause: answer.cause },
-    );
+    const code = answer.reason.includes(KEYS_REFUSED) ? "UNAUTHORIZED" : "GATEWAY_UNREACHABLE";
+    throw callFailed(code, url, `did not answer ${new URL(url).pathname}`, answer);
   }
   const { value } = answer;
   if (!(value instanceof Refusal)) return value as T;
@@ -70,8 +77,7 @@ type Answered = Readonly<Record<string, unknown>> | Refusal;
 function judge(status: number, text: string): Judgement<Answered> {
   const body = jsonRecord(text);
   if (status >= 200 && status < 300 && Object.keys(body).length > 0) return { ok: true, value: body };
-  const said = typeof body.error === "string" ? body.error : text.slice(0, 200) || "an empty body";
-  const isAnswer = typeof body.code === "string" && status < 500 && status !== 429;
-  if (isAnswer) return { ok: true, value: new Refusal(String(body.code), said) };
-  return { ok: false, retry: status >= 500 || status === 429, reason: `${status} ${said}` };
+  const isAnswer = typeof body.code === "string" && !mayPass(status);
+  if (isAnswer) return { ok: true, value: new Refusal(String(body.code), saidOf(body, text)) };
+  return refused(status, text, body);
 }

@@ -1,10 +1,18 @@
 /** Starts a run of one function at the gateway: reads the options, makes the request, says what came of it. */
 import { type Clock, type ErrorCode, HoldfastError, messageOf } from "@holdfast/core";
-import { isRecord, WIRE_LIMITS } from "@holdfast/protocol";
+import { isRecord } from "@holdfast/protocol";
 import type { UntypedData } from "../events/event-types.ts";
 import { apiBase, type GatewayAccess } from "../events/gateway-access.ts";
-import { checkData, seedHeader } from "../events/send-events.ts";
-import { callSigned, type Judgement, jsonRecord, type SendPorts } from "../events/send-http.ts";
+import { checkData, checkSize, seedHeader } from "../events/send-events.ts";
+import {
+  callFailed,
+  callSigned,
+  type Judgement,
+  jsonRecord,
+  refused,
+  type SendPorts,
+  saidOf,
+} from "../events/send-http.ts";
 import { checkKnown } from "../options.ts";
 import { type DurationLike, durationMsOf, type InstantLike, instantOf } from "../steps/points-in-time.ts";
 import type { DataOf } from "../steps/references.ts";
@@ -81,14 +89,8 @@ export async function invokeRun(
   const url = new URL(`v1/functions/${encodeURIComponent(name)}/runs`, apiBase(access)).href;
   const headers = { "Content-Type": "application/json", "x-inngest-event-id-seed": seedHeader(ports) };
   const answer = await callSigned(access, { url, headers, body }, ports, judge);
-  if (!answer.ok) {
-    throw new HoldfastError(
-      "RUN_START_FAILED",
-      `The gateway at ${new URL(url).origin} did not start a run of "${name}"${answer.tries}: ${answer.reason}`,
-      { cause: answer.cause },
-    );
-  }
-  return startedRun(answer.value);
+  if (answer.ok) return startedRun(answer.value);
+  throw callFailed("RUN_START_FAILED", url, `did not start a run of "${name}"`, answer);
 }
 
 function bodyOf(given: unknown, clock: Clock): string {
@@ -136,15 +138,8 @@ function encode(body: { readonly data: unknown }): string {
     throw new HoldfastError("EVENT_INVALID", `The data of invoke() is not JSON: ${messageOf(cause)}`, { cause });
   }
   checkData(body.data, "The data of invoke()");
-  if (
-    text.length * 3 <= WIRE_LIMITS.maxEventBytes ||
-    new TextEncoder().encode(text).length <= WIRE_LIMITS.maxEventBytes
-  )
-    return text;
-  throw new HoldfastError(
-    "EVENT_INVALID",
-    `The data of invoke() is larger than ${WIRE_LIMITS.maxEventBytes} bytes; pass a reference to large data.`,
-  );
+  checkSize(text, "The data of invoke()");
+  return text;
 }
 
 const invalid = (message: string): HoldfastError => new HoldfastError("OPTION_INVALID", message);
@@ -163,9 +158,8 @@ type Answered = Readonly<Record<string, unknown>> | HoldfastError;
 function judge(status: number, text: string): Judgement<Answered> {
   const body = jsonRecord(text);
   if (status >= 200 && status < 300 && typeof body.outcome === "string") return { ok: true, value: body };
-  const said = typeof body.error === "string" ? body.error : text.slice(0, 200) || "an empty body";
-  if (REFUSALS.has(body.code)) return { ok: true, value: new HoldfastError(body.code as ErrorCode, said) };
-  return { ok: false, retry: status >= 500 || status === 429, reason: `${status} ${said}` };
+  if (!REFUSALS.has(body.code)) return refused(status, text, body);
+  return { ok: true, value: new HoldfastError(body.code as ErrorCode, saidOf(body, text)) };
 }
 
 function startedRun(answer: Answered): StartedRun {
