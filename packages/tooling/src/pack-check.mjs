@@ -140,11 +140,9 @@ const MAX_CLIENT_BYTES = 40_000;
 async function checkClientSize(folder) {
   writeFileSync(join(folder, "sender.mjs"), 'import * as client from "holdfast/client";\nconsole.log(client);\n');
   writeFileSync(join(folder, "sender.cjs"), 'console.log(require("holdfast/client"));\n');
-  for (const [file, format] of [
-    ["sender.mjs", "esm"],
-    ["sender.cjs", "cjs"],
-  ]) {
-    const out = `${file}.min.js`;
+  for (const format of ["esm", "cjs"]) {
+    const out = `sender.min.${format}.js`;
+    const file = format === "esm" ? "sender.mjs" : "sender.cjs";
     const args = [file, "--bundle", "--minify", `--format=${format}`, `--outfile=${out}`, "--log-level=warning"];
     const what = `holdfast/client is bundled as ${format}`;
     if (!(await reportRun(what, toolBin("esbuild/bin/esbuild"), args, { cwd: folder }))) continue;
