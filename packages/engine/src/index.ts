@@ -15,7 +15,7 @@ export {
   invocationText,
 } from "./decide/internal-events.ts";
 export { readReport } from "./decide/report.ts";
-export { hmacSha256, sameText, sha1Hex, sha256 } from "./digest.ts";
+export { hmacSha256Under, sameText, sha1Hex, sha256 } from "./digest.ts";
 export { type CtxExpression, compileCtxExpression, expressionProblem } from "./expressions/ctx-expression.ts";
 export { Expressions, STEPS_A_TURN } from "./expressions/expressions.ts";
 export { matchesOf } from "./expressions/wait-match.ts";

@@ -2,8 +2,8 @@
  * Makes and checks lease ids and app ids that prove themselves, so any gateway can tell whose a request is without
  * looking it up.
  */
-import { invariant, isUlid, ulidFromSeed, ulidTimeMs } from "@holdfast/core";
-import { hmacSha256, sameText } from "@holdfast/engine";
+import { isUlid, ulidFromSeed, ulidTimeMs } from "@holdfast/core";
+import { hmacSha256Under, sameText } from "@holdfast/engine";
 import type { Store } from "@holdfast/store";
 
 /** A request as a worker names it. */
@@ -21,7 +21,8 @@ const MAX_KNOWN = 10_000;
  * on the wire is such a digest too: only its own workers receive it.
  */
 export class LeaseProofs {
-  #secret = "";
+  /** Digests under the secret that all gateways of the database share; null: not read yet. */
+  #keyed: ((text: string) => Buffer) | null = null;
   readonly #appUuids = new Map<string, string>();
   /**
    * What lease ids were made or proven for here: a worker names the same one in every checkpoint and reply, and a digest
@@ -31,7 +32,7 @@ export class LeaseProofs {
 
   /** Reads what all gateways of the database share; before anything else. */
   async open(store: Pick<Store, "secret">): Promise<void> {
-    if (this.#secret === "") this.#secret = await store.secret();
+    this.#keyed ??= hmacSha256Under(await store.secret());
   }
 
   leaseId(request: RequestName, appId: string, endsMs: number): string {
@@ -83,7 +84,7 @@ export class LeaseProofs {
   }
 
   #digest(...parts: readonly (string | number)[]): Buffer {
-    invariant(this.#secret !== "", "proofs are made once the secret is known");
-    return hmacSha256(this.#secret, JSON.stringify(parts));
+    if (this.#keyed === null) throw new Error("Proofs are made once the secret is known.");
+    return this.#keyed(JSON.stringify(parts));
   }
 }
