@@ -44,17 +44,11 @@ export function ulidTimeMs(id: string): number {
  * the event ids that a client's seed header asks for.
  */
 export function ulidFromSeed(atMs: number, entropy: Uint8Array, offset: number): string {
-  const bytes = Uint8Array.from(entropy);
-  const view = new DataView(bytes.buffer);
-  view.setUint32(6, (view.getUint32(6) + offset) >>> 0);
-  let bits = 0n;
-  for (const byte of bytes) bits = (bits << 8n) | BigInt(byte);
-  let tail = "";
-  for (let i = 0; i < 16; i += 1) {
-    tail = ALPHABET.charAt(Number(bits & 31n)) + tail;
-    bits >>= 5n;
-  }
-  return encodeTime(atMs) + tail;
+  const [a = 0, b = 0, c = 0, d = 0, e = 0, f = 0, g = 0, h = 0, i = 0, j = 0] = entropy;
+  const last = (((g << 24) | (h << 16) | (i << 8) | j) + offset) >>> 0;
+  // 80 bits, 20 at a time.
+  const first = fourSigns((a << 12) | (b << 4) | (c >> 4)) + fourSigns(((c & 15) << 16) | (d << 8) | e);
+  return encodeTime(atMs) + first + fourSigns((f << 12) | (last >>> 20)) + fourSigns(last & 0xf_ffff);
 }
 
 /** No id that was made at this time or later is below. */
@@ -64,14 +58,15 @@ export function firstIdAt(timeMs: number): string {
 
 const MAX_TIME_MS = 2 ** 48 - 1;
 
+/** Every two signs that stand for ten bits. */
+const PAIRS = Array.from(ALPHABET).flatMap((one) => Array.from(ALPHABET, (other) => one + other));
+
+const twoSigns = (bits: number): string => PAIRS[bits & 1023] ?? "";
+const fourSigns = (bits: number): string => twoSigns(bits >> 10) + twoSigns(bits);
+
 function encodeTime(timeMs: number): string {
-  let rest = timeMs;
-  let text = "";
-  for (let i = 0; i < 10; i += 1) {
-    text = ALPHABET.charAt(rest % 32) + text;
-    rest = Math.floor(rest / 32);
-  }
-  return text;
+  const high = Math.floor(timeMs / 2 ** 20);
+  return twoSigns(high >> 20) + fourSigns(high) + fourSigns(timeMs % 2 ** 20);
 }
 
 function increment(tail: string): string {

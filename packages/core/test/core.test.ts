@@ -152,6 +152,27 @@ describe("Ids", () => {
   });
 });
 
+test("an id of a seed is its time and its bits, five a sign", () => {
+  const random = seededRandom(3);
+  const inBase32 = (bits: bigint, signs: number): string =>
+    Array.from(
+      bits
+        .toString(2)
+        .padStart(5 * signs, "0")
+        .match(/.{5}/g) ?? [],
+      (five) => "0123456789ABCDEFGHJKMNPQRSTVWXYZ".charAt(Number.parseInt(five, 2)),
+    ).join("");
+  for (let time = 0; time < 500; time += 1) {
+    const entropy = Uint8Array.from({ length: 10 }, () => Math.floor(random() * 256));
+    const atMs = Math.floor(random() * 2 ** (time % 49));
+    const offset = Math.floor(random() * 2 ** (time % 32));
+    const bits = BigInt(`0x${Buffer.from(entropy).toString("hex")}`);
+    const last = BigInt.asUintN(32, bits + BigInt(offset));
+    const moved = bits - BigInt.asUintN(32, bits) + last;
+    expect(ulidFromSeed(atMs, entropy, offset)).toBe(inBase32(BigInt(atMs), 10) + inBase32(moved, 16));
+  }
+});
+
 describe("Errors", () => {
   test("every error code says what happened and how to fix it", () => {
     for (const [code, { summary, fix }] of Object.entries(ERROR_CATALOGUE)) {
