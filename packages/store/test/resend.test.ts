@@ -113,6 +113,39 @@ test("ACKNOWLEDGED-2: only what was written is taken out, as it was stored, in i
   expect(kept.takeAfter(0).units).toEqual([]);
 });
 
+test("ACKNOWLEDGED-2: events with which nothing was written are not kept, nor what their texts would be made of", () => {
+  const kept = new AcknowledgedUnits();
+  let made = 0;
+  const item = (id: string, ifAwaited: boolean) => ({
+    event: {
+      id,
+      name: id,
+      tsMs: 0,
+      get payloadJson() {
+        made += 1;
+        return "{}";
+      },
+    },
+    runs: [],
+    ifAwaited,
+  });
+  const ended = unitOf("r", "end", { events: [item("unwanted", true)] });
+  const awaited = unitOf("s", "end", {
+    events: [item("unwanted", true), item("awaited", true), item("always", false)],
+  });
+  const wonWith = (awaitedIds: readonly string[]): UnitOutcome =>
+    won.type === "transition" && won.outcome.won
+      ? { type: "transition", outcome: { ...won.outcome, awaited: awaitedIds } }
+      : won;
+  const entries = [ended, awaited].map((unit) => ({ unit, bytes: 1 }));
+  kept.add(1, 0, entries, [wonWith([]), wonWith(["awaited"])]);
+  const events = kept
+    .takeAfter(0)
+    .units.map(({ unit }) => unit.type === "transition" && unit.transition.events?.map(({ event }) => event.id));
+  expect(events).toEqual([undefined, ["awaited", "always"]]);
+  expect(made).toBe(0);
+});
+
 test("RESEND-1, RESEND-2: what does not fit yet holds back the later writes of its run, and no other, until it fits", () => {
   const resend = new Resend([entryOf("r", "1"), entryOf("s", "1"), entryOf("r", "2")]);
   expect(resend.next(LIMITS).map(nameOf)).toEqual(["1", "1", "2"]);

@@ -20,7 +20,8 @@ const MAX_NAMED = 100_000;
 interface Kept {
   readonly batch: number;
   readonly unit: Unit;
-  readonly outcome: UnitOutcome;
+  /** Of an intake. */
+  readonly outcome: IntakeOutcome | null;
   readonly bytes: number;
   readonly atMs: number;
 }
@@ -73,7 +74,8 @@ export class AcknowledgedUnits {
     for (const [index, { unit, bytes }] of entries.entries()) {
       const outcome = outcomes[index];
       if (!outcome || !hasWritten(outcome)) continue;
-      this.#kept.push({ batch, unit, outcome, bytes, atMs });
+      const intake = outcome.type === "intake" ? outcome.outcome : null;
+      this.#kept.push({ batch, unit: asStored(unit, outcome), outcome: intake, bytes, atMs });
       this.#bytes += bytes;
     }
     this.#drop(atMs);
@@ -130,13 +132,26 @@ function hasWritten(outcome: UnitOutcome): boolean {
 const isStored = ({ duplicate, lost, outdated }: IntakeOutcome): boolean => !duplicate && !lost && !outdated;
 
 /**
+ * Without the events that were not stored, as nothing waited for them: their texts were not made yet, and what would make
+ * them holds the state of the whole run.
+ */
+function asStored(unit: Unit, outcome: UnitOutcome): Unit {
+  if (unit.type === "intake" || outcome.type === "intake" || !outcome.outcome.won) return unit;
+  const { events, ...transition } = unit.transition;
+  if (!events) return unit;
+  const { awaited } = outcome.outcome;
+  const stored = events.filter(({ event, ifAwaited }) => !ifAwaited || awaited.includes(event.id));
+  return { type: "transition", transition: stored.length > 0 ? { ...transition, events: stored } : transition };
+}
+
+/**
  * As it was stored: without the runs that were skipped, and without the condition on the registry, which is another one
  * by now and has decided already. Null: it has stored nothing.
  */
-function asResent(unit: Unit, outcome: UnitOutcome): Unit | null {
+function asResent(unit: Unit, outcome: IntakeOutcome | null): Unit | null {
   if (unit.type === "intake") {
-    if (outcome.type !== "intake") return null;
-    const { skipped, skippedWindows, awaited } = outcome.outcome;
+    if (outcome === null) return null;
+    const { skipped, skippedWindows, awaited } = outcome;
     const { windows = [], runs, ...item } = plainItem(unit.item);
     const made = runs.filter(({ run }) => !skipped.includes(run.id));
     const joined = skippedWindows === windows.length ? [] : windows;

@@ -15,20 +15,17 @@ export function takeBatch<T extends { readonly unit: Unit; readonly bytes: numbe
   limits: BatchLimits,
 ): { batch: T[]; rest: T[] } {
   const batch: T[] = [];
-  const rest: T[] = [];
+  const left: T[] = [];
   const closed = new Set<string>();
   let bytes = 0;
   for (const [index, entry] of waiting.entries()) {
     const full = batch.length >= limits.maxUnits || (batch.length > 0 && bytes + entry.bytes > limits.maxBytes);
-    if (full) {
-      rest.push(...waiting.slice(index));
-      break;
-    }
+    if (full) return { batch, rest: left.concat(waiting.slice(index)) };
     const { unit } = entry;
     if (unit.type === "transition") {
       const { runId, cas, create: newRun } = unit.transition;
       if (closed.has(runId)) {
-        rest.push(entry);
+        left.push(entry);
         continue;
       }
       if (cas !== null || newRun) closed.add(runId);
@@ -36,5 +33,5 @@ export function takeBatch<T extends { readonly unit: Unit; readonly bytes: numbe
     bytes += entry.bytes;
     batch.push(entry);
   }
-  return { batch, rest };
+  return { batch, rest: left };
 }
