@@ -82,13 +82,13 @@ export function applyRow(state: RunState, row: LogRow, atMs: number): void {
     case "PASS_FAILED":
       if (row.key === "") state.jobs.delete("pass");
       else state.jobs.delete(jobKey("step", row.key));
-      state.losses.clear();
+      clear(state.losses);
       return;
     case "PASS_REPORTED":
       state.jobs.delete(row.key === "" ? "pass" : jobKey("step", row.key));
       applyPlan(state, readMeta<{ plan?: StepPlan }>(row.dataJson).plan);
       state.status = liveStatus(state.jobs.values(), atMs);
-      state.losses.clear();
+      clear(state.losses);
       return;
     case "PINNED":
       return applyPinned(state, readMeta<PinMeta>(row.dataJson));
@@ -128,7 +128,7 @@ function applyRevived(state: RunState, row: LogRow): void {
   state.status = "RUNNING";
   state.revivals = row.iteration;
   state.passAttempt = 0;
-  state.losses.clear();
+  clear(state.losses);
   for (const key of dropped) {
     state.stateLength -= state.memo.get(key)?.text.length ?? 0;
     state.memo.delete(key);
@@ -202,7 +202,7 @@ function applyPlan(state: RunState, plan: StepPlan | undefined): void {
   state.requestVersion = plan.requestVersion;
   state.forced = plan.forced;
   state.missed = plan.missed ?? 0;
-  state.pending.clear();
+  clear(state.pending);
   for (const id of plan.pending) if (!state.memo.has(id)) state.pending.add(id);
 }
 
@@ -250,7 +250,7 @@ function applySettled(state: RunState, kind: "STEP_COMPLETED" | "STEP_FAILED", r
   if (state.waits.length > 0) state.waits = state.waits.filter((one) => one !== key);
   for (const name of stepJobKeys(state.jobs, key)) state.jobs.delete(name);
   state.passAttempt = 0;
-  state.losses.clear();
+  clear(state.losses);
 }
 
 function endBegun(state: RunState, key: string): void {
@@ -261,10 +261,10 @@ function endBegun(state: RunState, key: string): void {
 function clearWork(state: RunState): void {
   for (const [name, job] of state.jobs) if (!isRunTimer(job.key)) state.jobs.delete(name);
   state.waits = state.waits.filter((key) => !state.open.has(key));
-  state.open.clear();
+  clear(state.open);
   state.begun = [];
-  state.attempts.clear();
-  state.pending.clear();
+  clear(state.attempts);
+  clear(state.pending);
 }
 
 /** However it ended, a step with a body is one kind. */
@@ -283,7 +283,7 @@ function applyAttemptFailed(state: RunState, row: LogRow, atMs: number): void {
   const planned = state.jobs.delete(jobKey("step", row.key));
   endBegun(state, row.key);
   state.attempts.set(row.key, Math.max(row.attempt + 1, state.attempts.get(row.key) ?? 0));
-  state.losses.clear();
+  clear(state.losses);
   const dueMs = planned ? null : atMs + delayMs;
   if (state.jobs.delete(jobKey("fetch", row.key)) && before)
     state.open.set(row.key, { ...before, dueMs, sinceMs: atMs + delayMs });
@@ -311,9 +311,14 @@ export function retryingStep(
 
 function end(state: RunState, status: "COMPLETED" | "FAILED" | "CANCELLED"): void {
   state.status = status;
-  state.jobs.clear();
-  state.open.clear();
-  state.attempts.clear();
-  state.pending.clear();
+  clear(state.jobs);
+  clear(state.open);
+  clear(state.attempts);
+  clear(state.pending);
   state.waits = [];
+}
+
+/** Mostly they are empty; clearing one of these makes a new table all the same. */
+function clear(all: Map<string, unknown> | Set<string>): void {
+  if (all.size > 0) all.clear();
 }
