@@ -41,8 +41,13 @@ export class CancelSource implements CancelSignal {
   }
 }
 
+/** Has an AbortSignal, made when it is asked for. */
+export interface SignalSource {
+  readonly signal: AbortSignal;
+}
+
 /** An AbortController whose signal is made when it is asked for: most handlers never look at it. Fires once. */
-export class LazyAbortController {
+export class LazyAbortController implements SignalSource {
   #controller: AbortController | undefined;
   #aborted: { readonly reason: unknown } | undefined;
 
@@ -57,15 +62,5 @@ export class LazyAbortController {
   abort(reason?: unknown): void {
     this.#aborted ??= { reason };
     this.#controller?.abort(this.#aborted.reason);
-  }
-
-  /** Aborts when `source` does, and calls `onAborted` then; returns what ends that. */
-  follow(source: CancelSignal, onAborted: () => void): () => void {
-    const onAbort = (): void => {
-      this.abort(source.reason);
-      onAborted();
-    };
-    source.addEventListener("abort", onAbort, { once: true });
-    return () => source.removeEventListener("abort", onAbort);
   }
 }

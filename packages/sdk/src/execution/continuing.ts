@@ -11,11 +11,11 @@ export class Continuing {
   }
 
   /** @throws HoldfastError `GATEWAY_UNSUPPORTED`, `STEP_INVALID`, `STEP_RESULT_TOO_LARGE` */
-  readonly continueAs = (data: unknown): ContinueAs => {
+  continueAs(data: unknown): ContinueAs {
     const made = continueAsOf(data, this.#request.extensions.includes("continue"));
     this.#isAsked = true;
     return made;
-  };
+  }
 
   /** @throws HoldfastError `STEP_INVALID` */
   check(returned: unknown): void {

@@ -8,6 +8,7 @@ import { nodeModule } from "../runtime.ts";
 import { poolThread } from "../steps/isolated.ts";
 import { parentSpan } from "../telemetry/parent-span.ts";
 import { tracing } from "../telemetry/tracing.ts";
+import type { SignalSource } from "./abort.ts";
 import type { PassRequest } from "./execution.ts";
 
 /** Which step's body is running. */
@@ -40,12 +41,12 @@ export interface TracedExecution extends CurrentExecution {
 
 export function executionOf({ requestId, runId, functionSlug, userTraceCtx }: PassRequest): TracedExecution {
   const trace = userTraceCtx && readRequestTrace(userTraceCtx);
-  return { requestId, runId, functionSlug, ...(trace ? { trace } : {}) };
+  return trace ? { requestId, runId, functionSlug, trace } : { requestId, runId, functionSlug };
 }
 
 interface StoredExecution extends CurrentExecution {
   trace?: RequestTrace;
-  readonly [SIGNAL]: () => AbortSignal;
+  readonly [SIGNAL]: SignalSource;
 }
 
 let made: AsyncLocalStorage<StoredExecution> | undefined;
@@ -73,21 +74,16 @@ function ofPoolThread(): CurrentExecution | undefined {
 }
 
 /**
- * `signal` is what `stepSignal()` gives in the code.
+ * The signal of `source` is what `stepSignal()` gives in the code.
  * @param step whose body the code is; default: that of the execution
  */
-export function runAs<T>(
-  execution: TracedExecution,
-  signal: () => AbortSignal,
-  code: () => T,
-  step = execution.step,
-): T {
+export function runAs<T>(execution: TracedExecution, source: SignalSource, code: () => T, step = execution.step): T {
   const { requestId, runId, functionSlug, trace } = execution;
   // Field by field, since each body has one: objects that are spread are slow to make and to collect.
   const stored: StoredExecution =
     step === undefined
-      ? { requestId, runId, functionSlug, [SIGNAL]: signal }
-      : { requestId, runId, functionSlug, step, [SIGNAL]: signal };
+      ? { requestId, runId, functionSlug, [SIGNAL]: source }
+      : { requestId, runId, functionSlug, step, [SIGNAL]: source };
   if (trace !== undefined) stored.trace = trace;
   const traces = trace && tracing();
   if (!traces) return storage().run(stored, code);
@@ -95,7 +91,7 @@ export function runAs<T>(
 }
 
 /** The signal of the code that asks: of its step, or of its run; undefined outside of handlers. */
-export const currentSignal = (): AbortSignal | undefined => made?.getStore()?.[SIGNAL]();
+export const currentSignal = (): AbortSignal | undefined => made?.getStore()?.[SIGNAL].signal;
 
 /**
  * Where a debugger that has paused this thread finds `currentExecution`: evaluated in the paused frame it names the

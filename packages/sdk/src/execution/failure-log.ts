@@ -9,7 +9,7 @@ import { whyNotRetried } from "../steps/retry-policy.ts";
 import { withoutUndoPrefix } from "./compensation.ts";
 import type { TracedExecution } from "./current.ts";
 import { nextAttemptMs } from "./next-attempt.ts";
-import type { PassInput } from "./pass-input.ts";
+import type { PassOptions } from "./pass-options.ts";
 import type { Thrown } from "./thrown.ts";
 import { traceIds } from "./trace-ids.ts";
 
@@ -30,23 +30,20 @@ export interface AttemptEnd {
   readonly retryAfter?: string | undefined;
 }
 
-export interface FailureLogDeps {
-  readonly fn: RegisteredFunction;
-  readonly log: Log;
-  readonly execution: TracedExecution;
-  readonly input: PassInput;
-  readonly nowMs: () => number;
-}
-
 /** Keys that the messages have in words. */
 const IN_WORDS = ["code", "functionSlug", "stepId", "attempt", "maxAttempts", "nextAttemptInMs"];
 
+/** What is logged says of the pass. */
+type LoggedPass = Pick<PassOptions, "fn" | "log" | "input" | "ports">;
+
 export class FailureLog {
-  readonly #deps: FailureLogDeps;
+  readonly #pass: LoggedPass;
+  readonly #execution: TracedExecution;
   #thrown: Thrown | undefined;
 
-  constructor(deps: FailureLogDeps) {
-    this.#deps = deps;
+  constructor(pass: LoggedPass, execution: TracedExecution) {
+    this.#pass = pass;
+    this.#execution = execution;
   }
 
   /** An attempt of a step's body. `fullId`: as its author wrote it, with the index of a repeat. */
@@ -75,20 +72,19 @@ export class FailureLog {
   }
 
   #handlerEnd(thrown: Thrown, isFinal: boolean, retryAfter?: string): AttemptEnd {
-    const { attempt, maxAttempts } = this.#deps.input;
+    const { attempt, maxAttempts } = this.#pass.input;
     return { thrown, attempt, limit: maxAttempts, isFinal, retryAfter };
   }
 
   #run(end: AttemptEnd, undoes: number): void {
-    const { log, execution } = this.#deps;
-    const { runId, functionSlug } = execution;
+    const { runId, functionSlug } = this.#execution;
     const { error, failedStep } = end.thrown;
     const what = failedStep === undefined ? headOf(error) : `step "${failedStep}" failed: ${headOf(error)}`;
     const steps = undoes === 1 ? "1 finished step is" : `${undoes} finished steps are`;
     const next = undoes > 0 ? ` ${steps} undone now.` : "";
     const why = failedStep === undefined ? ` ${this.#whyFinal(end)}` : "";
     const message = `Run ${runId} of ${functionSlug} failed: ${ended(what)}${why}${next}`;
-    log(
+    this.#pass.log(
       "error",
       message,
       { ...this.#fields(end, "RUN_FAILED"), ...(failedStep === undefined ? {} : { stepId: failedStep }) },
@@ -101,12 +97,11 @@ export class FailureLog {
     readonly undone: readonly string[];
     readonly failed: readonly { readonly stepId: string }[];
   }): void {
-    const { log, execution } = this.#deps;
-    const { runId, functionSlug } = execution;
+    const { runId, functionSlug } = this.#execution;
     const failed = report.failed.map(({ stepId }) => `"${stepId}"`);
     const rest = failed.length === 0 ? "." : `, but not ${failed.join(", ")}: the compensation failed.`;
     const message = `Run ${runId} of ${functionSlug} has undone ${named(report.undone)}${rest}`;
-    log(failed.length === 0 ? "info" : "error", message, { runId, functionSlug, ...report }, [
+    this.#pass.log(failed.length === 0 ? "info" : "error", message, { runId, functionSlug, ...report }, [
       "runId",
       "functionSlug",
       "undone",
@@ -116,16 +111,15 @@ export class FailureLog {
   }
 
   #attempt(what: string, end: AttemptEnd, more: Readonly<Record<string, unknown>>): void {
-    const { log, execution } = this.#deps;
     const { attempt, limit, thrown } = end;
     const which = `attempt ${attempt + 1}${limit === undefined ? "" : ` of ${limit}`}`;
     const next = end.isFinal ? this.#whyFinal(end) : this.#next(end);
-    const message = `${what} of ${execution.functionSlug} failed, ${which}: ${ended(headOf(thrown.error))} ${next}`;
-    log("warn", message, { ...this.#fields(end, "ATTEMPT_FAILED"), ...more }, IN_WORDS);
+    const message = `${what} of ${this.#execution.functionSlug} failed, ${which}: ${ended(headOf(thrown.error))} ${next}`;
+    this.#pass.log("warn", message, { ...this.#fields(end, "ATTEMPT_FAILED"), ...more }, IN_WORDS);
   }
 
   #fields(end: AttemptEnd, code: "ATTEMPT_FAILED" | "RUN_FAILED"): Readonly<Record<string, unknown>> {
-    const { runId, functionSlug } = this.#deps.execution;
+    const { runId, functionSlug } = this.#execution;
     const { attempt, limit, thrown } = end;
     const inMs = end.isFinal ? undefined : this.#nextInMs(end);
     return {
@@ -135,7 +129,7 @@ export class FailureLog {
       attempt,
       ...(limit === undefined ? {} : { maxAttempts: limit }),
       ...(inMs === undefined ? {} : { nextAttemptInMs: inMs }),
-      ...traceIds(this.#deps.execution),
+      ...traceIds(this.#execution),
       err: plain(thrown.error),
     };
   }
@@ -146,7 +140,7 @@ export class FailureLog {
   }
 
   #nextInMs(end: AttemptEnd): number | undefined {
-    return nextAttemptMs(end, this.#deps.input.extended?.retry, this.#deps.nowMs());
+    return nextAttemptMs(end, this.#pass.input.extended?.retry, this.#pass.ports.clock.nowMs());
   }
 
   #whyFinal({ thrown, attempt, limit }: AttemptEnd): string {
@@ -156,7 +150,7 @@ export class FailureLog {
       return `It is not tried again: ${whose}.`;
     }
     if (limit !== undefined && attempt + 1 >= limit) return "No attempts are left.";
-    const why = whyNotRetried(this.#deps.fn.definition.retryIf, error) ?? "`retryIf` said so";
+    const why = whyNotRetried(this.#pass.fn.definition.retryIf, error) ?? "`retryIf` said so";
     return `It is not tried again: ${why}.`;
   }
 }

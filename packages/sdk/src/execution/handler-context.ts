@@ -1,18 +1,12 @@
 /**
- * The object that a handler is called with. Its signal and its logger are made when they are asked for: most handlers never
- * do.
+ * The object that a handler is called with. What costs something is made when it is asked for: most handlers never ask.
  */
 import type { LoggerLike } from "@holdfast/core";
 import type { HandlerContext } from "../functions/define-function.ts";
 
-type Lazy = "signal" | "logger";
-/** What makes them. */
-type Makers = { readonly [Name in Lazy]: () => HandlerContext<unknown>[Name] };
-
-interface LazyValues {
-  readonly make: Makers;
-  logger: LoggerLike | undefined;
-}
+type Lazy = "signal" | "logger" | "continueAs";
+/** Has them, or makes them. */
+export type LazyValues = { readonly [Name in Lazy]: HandlerContext<unknown>[Name] };
 
 /** Not enumerable: a copy of a context has the values. */
 const LAZY = Symbol("holdfast.lazy");
@@ -28,24 +22,29 @@ const SIGNAL = {
   enumerable: true,
   configurable: true,
   get(this: WithLazy): AbortSignal {
-    return this[LAZY].make.signal();
+    return this[LAZY].signal;
   },
 };
 const LOGGER = {
   enumerable: true,
   configurable: true,
   get(this: WithLazy): LoggerLike {
-    const lazy = this[LAZY];
-    lazy.logger ??= lazy.make.logger();
-    return lazy.logger;
+    return this[LAZY].logger;
+  },
+};
+const CONTINUE_AS = {
+  enumerable: true,
+  configurable: true,
+  get(this: WithLazy): HandlerContext<unknown>["continueAs"] {
+    return this[LAZY].continueAs;
   },
 };
 
 /** `values` becomes the context. */
-export function handlerContext(values: Omit<HandlerContext<unknown>, Lazy>, make: Makers): HandlerContext<unknown> {
-  const lazy: LazyValues = { make, logger: undefined };
+export function handlerContext(values: Omit<HandlerContext<unknown>, Lazy>, lazy: LazyValues): HandlerContext<unknown> {
   Object.defineProperty(values, LAZY, { value: lazy });
   Object.defineProperty(values, "signal", SIGNAL);
   Object.defineProperty(values, "logger", LOGGER);
+  Object.defineProperty(values, "continueAs", CONTINUE_AS);
   return values as HandlerContext<unknown>;
 }

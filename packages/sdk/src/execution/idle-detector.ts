@@ -3,47 +3,47 @@
  * to let microtasks and turns of the event loop go by.
  */
 import { afterMicrotasks } from "./microtasks.ts";
+import type { PassHost } from "./pass-host.ts";
+import type { StepRecord } from "./step-record.ts";
 
-/** Calls `act` with each value, in order, letting all that follows from one happen before the next. */
-export class SettleQueue<T> {
-  readonly #act: (value: T) => void;
-  readonly #onIdle: () => void;
-  #values: T[] = [];
+/** Settles each step, in order, letting all that follows from one happen before the next. */
+export class SettleQueue {
+  readonly #host: Pick<PassHost, "settle" | "onSettled">;
+  #records: StepRecord[] = [];
   #next = 0;
   #moving = false;
 
-  constructor(act: (value: T) => void, onIdle: () => void) {
-    this.#act = act;
-    this.#onIdle = onIdle;
+  constructor(host: Pick<PassHost, "settle" | "onSettled">) {
+    this.#host = host;
   }
 
   get isIdle(): boolean {
     return !this.#moving;
   }
 
-  add(value: T): void {
-    this.#values.push(value);
+  add(record: StepRecord): void {
+    this.#records.push(record);
     if (this.#moving) return;
     this.#moving = true;
     afterMicrotasks(this.#move);
   }
 
   clear(): void {
-    this.#values = [];
+    this.#records = [];
     this.#next = 0;
   }
 
   readonly #move = (): void => {
-    if (this.#next >= this.#values.length) {
+    const record = this.#records[this.#next];
+    if (record === undefined) {
       this.clear();
       this.#moving = false;
-      this.#onIdle();
+      this.#host.onSettled();
       return;
     }
-    const value = this.#values[this.#next] as T;
     this.#next += 1;
     afterMicrotasks(this.#move);
-    this.#act(value);
+    this.#host.settle(record);
   };
 }
 
@@ -51,15 +51,13 @@ const IDLE_TURNS = 2;
 
 /** Notices that nothing new happened for two turns of the event loop. */
 export class IdleDetector {
-  readonly #isBusy: () => boolean;
-  readonly #onIdle: () => void;
+  readonly #host: Pick<PassHost, "isSettled" | "onIdle">;
   #activity = 0;
   #isAwaited = false;
   #watching = false;
 
-  constructor(isBusy: () => boolean, onIdle: () => void) {
-    this.#isBusy = isBusy;
-    this.#onIdle = onIdle;
+  constructor(host: Pick<PassHost, "isSettled" | "onIdle">) {
+    this.#host = host;
   }
 
   /** Something happened: the quiet turns are counted anew. */
@@ -83,14 +81,14 @@ export class IdleDetector {
     setImmediate(() => {
       if (!this.#isAwaited) {
         this.#watching = false;
-      } else if (this.#isBusy() || activity !== this.#activity) {
+      } else if (!this.#host.isSettled || activity !== this.#activity) {
         this.#watchTurn(this.#activity, 0);
       } else if (idleTurns + 1 < IDLE_TURNS) {
         this.#watchTurn(activity, idleTurns + 1);
       } else {
         this.#watching = false;
         this.#isAwaited = false;
-        this.#onIdle();
+        this.#host.onIdle();
       }
     });
   }

@@ -2,7 +2,6 @@ import type { Clock, Log, Timers } from "@holdfast/core";
 import type { RegisteredFunction } from "../functions/registry.ts";
 import type { OpText, PassMode } from "../steps/pass-types.ts";
 import type { StepCall } from "../steps/step-call.ts";
-import type { StepTools } from "../steps/step-types.ts";
 import type { CancelSignal } from "./abort.ts";
 import type { CheckpointPort, PassRequest } from "./execution.ts";
 import type { Turns } from "./fair-turns.ts";
@@ -43,17 +42,7 @@ export interface PassOptions {
   readonly ports: PassPorts;
   /** For what fails. */
   readonly log: Log;
-  readonly intercept?: Intercept;
+  readonly intercept: Intercept | undefined;
   /** With it results leave this thread before the handler goes on. */
-  readonly watch?: BodyWatch;
+  readonly watch: BodyWatch | undefined;
 }
-
-/** What the handler is called with; the pass supplies the tools. */
-export type PassHandler = (tools: {
-  readonly step: StepTools;
-  readonly signal: () => AbortSignal;
-  /** The handler's code does what an earlier pass has done already. */
-  readonly isReplaying: () => boolean;
-  /** What the handler returns that goes on as a new run. */
-  readonly continueAs: (data: unknown) => unknown;
-}) => unknown;

@@ -1,44 +1,53 @@
 /**
- * The step tools that the handler of a pass is called with: what its calls find is handed on, and names of events that
- * are probably misspelt are hinted at once.
+ * The step tools that the handler of a pass is called with: its calls go to the pass, and names of events that are
+ * probably misspelt are hinted at once.
  */
+import type { StandardSchemaV1 } from "@standard-schema/spec";
+import type { AppClient } from "../functions/app-client.ts";
 import { hintOnce, nameHint } from "../functions/name-hints.ts";
 import { schemaFor } from "../functions/registry.ts";
-import type { StepCall } from "../steps/step-call.ts";
-import { createStepTools } from "../steps/step-tools.ts";
+import type { StepHost } from "../steps/step-call.ts";
+import { createStepTools, type StepToolsDeps } from "../steps/step-tools.ts";
 import type { StepTools } from "../steps/step-types.ts";
-import type { Continuing } from "./continuing.ts";
-import type { PassHandler, PassOptions } from "./pass-options.ts";
-import type { ReplayWatch } from "./replay-watch.ts";
+import type { PassOptions } from "./pass-options.ts";
 
-/** What the handler of a pass calls steps with; `find` is given each of them. */
-export function stepToolsOf(
-  { request, fn, mode, log }: PassOptions,
-  find: (call: StepCall) => Promise<unknown>,
-): StepTools {
-  return createStepTools({
-    find,
-    runId: request.runId,
-    exact: mode.type === "in-place",
-    looksBack: request.extensions.includes("since"),
-    client: fn.client,
-    schemaOf: (eventName, isDeclared) => {
-      const schema = schemaFor(fn, eventName);
-      if (schema !== undefined || isDeclared) return schema;
-      const { client, slug } = fn;
-      const hint = (): string | undefined => nameHint(client.schemas, eventName, `\`waitForEvent\` of "${slug}"`);
-      if (client.schemas !== undefined) hintOnce(client, `${slug} ${eventName}`, hint, log);
-      return undefined;
-    },
-  });
+/** What the handler of a pass calls steps with; `host` is given each of them. */
+export function stepToolsOf(options: PassOptions, host: StepHost): StepTools {
+  return createStepTools(new PassToolsDeps(options, host));
 }
 
-/** What the handler itself is called with. */
-export function handlerTools(
-  step: StepTools,
-  signal: () => AbortSignal,
-  replay: ReplayWatch,
-  { continueAs }: Continuing,
-): Parameters<PassHandler>[0] {
-  return { step, signal, isReplaying: () => replay.isReplaying, continueAs };
+class PassToolsDeps implements StepToolsDeps {
+  readonly host: StepHost;
+  readonly #options: PassOptions;
+
+  constructor(options: PassOptions, host: StepHost) {
+    this.#options = options;
+    this.host = host;
+  }
+
+  get runId(): string {
+    return this.#options.request.runId;
+  }
+
+  get exact(): boolean {
+    return this.#options.mode.type === "in-place";
+  }
+
+  get looksBack(): boolean {
+    return this.#options.request.extensions.includes("since");
+  }
+
+  get client(): AppClient {
+    return this.#options.fn.client;
+  }
+
+  schemaOf(eventName: string, isDeclared: boolean): StandardSchemaV1 | undefined {
+    const { fn, log } = this.#options;
+    const { client, slug } = fn;
+    const schema = schemaFor(fn, eventName);
+    if (schema !== undefined || isDeclared) return schema;
+    const hint = (): string | undefined => nameHint(client.schemas, eventName, `\`waitForEvent\` of "${slug}"`);
+    if (client.schemas !== undefined) hintOnce(client, `${slug} ${eventName}`, hint, log);
+    return undefined;
+  }
 }

@@ -12,22 +12,25 @@ import { passStep } from "../steps/pass-machine.ts";
 import type { PassEffect, PassEvent, PassState } from "../steps/pass-types.ts";
 import { rejectedStep, type StepCall } from "../steps/step-call.ts";
 import { type StepIdentity, StepNames } from "../steps/step-id.ts";
+import type { StepTools } from "../steps/step-types.ts";
 import { LazyAbortController } from "./abort.ts";
 import { abandonedOp, Compensation, failureOp, readFailure } from "./compensation.ts";
 import { Continuing } from "./continuing.ts";
 import { currentExecution, executionOf, runAs, type TracedExecution } from "./current.ts";
 import type { ExecutionResult } from "./execution.ts";
 import { FailureLog } from "./failure-log.ts";
+import { follow } from "./follow.ts";
 import { failedEnd, returnedEnd } from "./handler-end.ts";
 import { IdleDetector, SettleQueue } from "./idle-detector.ts";
 import { afterMicrotasks } from "./microtasks.ts";
 import { PassBodies } from "./pass-bodies.ts";
 import { PassCheckpoints } from "./pass-checkpoints.ts";
-import { PassCleanups } from "./pass-cleanups.ts";
 import { PassGrace } from "./pass-grace.ts";
-import type { PassHandler, PassOptions } from "./pass-options.ts";
+import type { HandlerTools, PassHandler, PassHost } from "./pass-host.ts";
+import type { PassOptions } from "./pass-options.ts";
+import { PassTimers } from "./pass-timers.ts";
 import { MISSING_GRACE_MS, RECORDED_GRACE_MS, UNDO_GRACE_MS } from "./pass-times.ts";
-import { handlerTools, stepToolsOf } from "./pass-tools.ts";
+import { stepToolsOf } from "./pass-tools.ts";
 import { type ReplayWatch, watchReplay } from "./replay-watch.ts";
 import { resultOf } from "./result-of.ts";
 import { RetryRules } from "./retry-rules.ts";
@@ -37,13 +40,14 @@ import { StepOrderCheck } from "./step-order-check.ts";
 import { nestedCall, StepRecord } from "./step-record.ts";
 import { readThrown } from "./thrown.ts";
 
-export class Pass {
+export class Pass implements PassHost, HandlerTools {
+  readonly step: StepTools;
   readonly #options: PassOptions;
   readonly #journal: Journal;
   readonly #names = new StepNames();
   readonly #records = new Map<string, StepRecord>();
-  readonly #settling: SettleQueue<StepRecord>;
-  readonly #idle: IdleDetector;
+  readonly #settling = new SettleQueue(this);
+  readonly #idle = new IdleDetector(this);
   readonly #driver: Driver<PassState, PassEvent>;
   readonly #checkpoints: PassCheckpoints;
   readonly #bodies: PassBodies;
@@ -53,26 +57,27 @@ export class Pass {
   /** Called steps that can be undone. */
   readonly #undoable: StepRecord[] = [];
   readonly #controller = new LazyAbortController();
-  readonly #signal = (): AbortSignal => this.#controller.signal;
   readonly #execution: TracedExecution;
   readonly #time: RunTime;
   /** Steps that failed and are tried again. */
   readonly #retries: ExtendedContext["retries"];
   readonly #undefinedSteps: ReadonlySet<string> | undefined;
-  readonly #cleanups: PassCleanups;
+  readonly #timers: PassTimers;
   readonly #grace: PassGrace;
   readonly #replay: ReplayWatch;
   readonly #failures: FailureLog;
+  readonly #continuing: Continuing;
   #idleSerial: number | null = null;
   #resolve: (result: ExecutionResult) => void = () => {};
 
   constructor(options: PassOptions) {
     const { input, request, ports } = options;
     this.#options = options;
-    this.#cleanups = new PassCleanups(ports.timers);
+    this.#timers = new PassTimers(ports.timers);
+    this.#continuing = new Continuing(request);
     this.#journal = new Journal(input.steps, input.stack);
     this.#execution = executionOf(request);
-    this.#failures = new FailureLog({ ...options, execution: this.#execution, nowMs: ports.clock.nowMs });
+    this.#failures = new FailureLog(options, this.#execution);
     this.#undefinedSteps = input.extended?.undefinedSteps && new Set(input.extended.undefinedSteps);
     const failure = readFailure(this.#journal);
     this.#compensation = failure && new Compensation(failure, this.#journal);
@@ -80,38 +85,19 @@ export class Pass {
     this.#time = new RunTime(ports.clock, input.extended ?? {}, failure === undefined);
     // What a handler that is replayed only to undo its steps asks for is not compared.
     this.#order = new StepOrderCheck(failure ? undefined : input.extended?.signatures);
-    this.#settling = new SettleQueue(
-      (record) => this.#settle(record),
-      () => this.#order.onSettled(),
-    );
-    this.#grace = new PassGrace({
-      timers: this.#cleanups,
-      askedCount: () => this.#order.askedCount,
-      onNews: () => this.#idle.notifyWhenIdle(),
-    });
+    this.#grace = new PassGrace(this.#timers, this);
     this.#replay = watchReplay(options, this.#retries, failure !== undefined);
-    this.#idle = new IdleDetector(
-      () => !this.#settling.isIdle,
-      () => this.#onIdle(),
-    );
-    this.#checkpoints = new PassCheckpoints(options, {
-      isSettled: () => this.#settling.isIdle,
-      find: (hash) => this.#records.get(hash),
-      send: (event) => this.#driver.send(event),
-    });
+    this.#checkpoints = new PassCheckpoints(options, this);
     this.#rules = new RetryRules(options);
-    this.#bodies = new PassBodies({
+    const bodies = {
       options,
       rules: this.#rules,
       execution: this.#execution,
-      runSignal: this.#signal,
-      timers: this.#cleanups,
-      isOpen: () => this.#driver.state.phase === "open",
-      isReplayed: () => this.#journal.isReplayed || this.#compensation?.isCollecting === false,
-      announce: this.#time.deadlineMs === undefined ? undefined : this.#checkpoints.announce,
-      send: (event) => this.#driver.send(event),
+      timers: this.#timers,
+      announcing: this.#time.deadlineMs === undefined ? undefined : this.#checkpoints,
       failures: this.#failures,
-    });
+    };
+    this.#bodies = new PassBodies(bodies, this);
     this.#driver = createDriver<PassState, PassEvent, PassEffect>({
       initial: initialPass(options.mode),
       step: passStep,
@@ -119,23 +105,62 @@ export class Pass {
       nowMs: ports.clock.nowMs,
       traceSize: 0,
     });
+    this.step = stepToolsOf(options, this);
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  get isReplaying(): boolean {
+    return this.#replay.isReplaying;
+  }
+
+  get isOpen(): boolean {
+    return this.#driver.state.phase === "open";
+  }
+
+  get isReplayed(): boolean {
+    return this.#journal.isReplayed || this.#compensation?.isCollecting === false;
+  }
+
+  get isSettled(): boolean {
+    return this.#settling.isIdle;
+  }
+
+  get askedCount(): number {
+    return this.#order.askedCount;
+  }
+
+  continueAs(data: unknown): unknown {
+    return this.#continuing.continueAs(data);
+  }
+
+  find(hash: string): StepRecord | undefined {
+    return this.#records.get(hash);
+  }
+
+  send(event: PassEvent): void {
+    this.#driver.send(event);
   }
 
   run(handler: PassHandler): Promise<ExecutionResult> {
-    this.#cleanups.add(this.#controller.follow(this.#options.signal, () => this.#driver.send({ type: "stop" })));
+    this.#options.signal.addEventListener("abort", this.#onUnwanted);
     const { deadlineMs } = this.#time;
     if (deadlineMs !== undefined) {
-      this.#cleanups.set(deadlineMs - this.#time.nowMs(), () => this.#onDeadline(this.#time.expire(deadlineMs)));
+      this.#timers.set(deadlineMs - this.#time.nowMs(), () => this.#onDeadline(this.#time.expire(deadlineMs)));
     }
-    const step = stepToolsOf(this.#options, (call) => this.#callStep(call));
     return new Promise((resolve) => {
       this.#resolve = resolve;
       if (this.#compensation) this.#idle.notifyWhenIdle();
-      const continuing = new Continuing(this.#options.request);
-      const tools = handlerTools(step, this.#signal, this.#replay, continuing);
-      void this.#runHandler(() => handler(tools), continuing);
+      this.#runHandler(handler);
     });
   }
+
+  readonly #onUnwanted = (): void => {
+    this.#controller.abort(this.#options.signal.reason);
+    this.#driver.send({ type: "stop" });
+  };
 
   #onDeadline(over: RunDeadlineError): void {
     this.#controller.abort(over);
@@ -143,19 +168,36 @@ export class Pass {
     if (this.#undoable.some((record) => record.isUnderWay)) this.#fail(over);
   }
 
-  async #runHandler(handler: () => unknown, continuing: Continuing): Promise<void> {
+  #runHandler(handler: PassHandler): void {
     this.#order.onHandlerStart();
     afterMicrotasks(() => this.#settling.isIdle && this.#order.onSettled());
+    let value: unknown;
     try {
-      const value = await runAs(this.#execution, this.#signal, handler);
-      if (this.#compensation) return;
+      value = runAs(this.#execution, this, () => handler.call(this));
+    } catch (thrown) {
+      value = Promise.reject(thrown);
+    }
+    follow(
+      value,
+      (returned) => this.#onReturned(returned),
+      (thrown) => this.#onThrown(thrown),
+    );
+  }
+
+  #onReturned(value: unknown): void {
+    if (this.#compensation) return;
+    try {
       const overdue = this.#time.overdue();
       if (overdue) return this.#fail(overdue);
-      continuing.check(value);
+      this.#continuing.check(value);
       this.#driver.send({ type: "handler-ended", end: returnedEnd(value, this.#records.values(), this.#options) });
     } catch (thrown) {
-      if (!this.#compensation) this.#fail(thrown);
+      this.#fail(thrown);
     }
+  }
+
+  #onThrown(thrown: unknown): void {
+    if (!this.#compensation) this.#fail(thrown);
   }
 
   #fail(raw: unknown): void {
@@ -172,7 +214,7 @@ export class Pass {
     this.#driver.send({ type: "handler-ended", end: { type: "op", op, final: isTargeted } });
   }
 
-  #callStep(call: StepCall): Promise<unknown> {
+  callStep(call: StepCall): Promise<unknown> {
     const outer = currentExecution()?.step;
     if (outer?.active) return nestedCall(call, outer);
     // One promise for all would keep every handler that awaits it.
@@ -253,7 +295,7 @@ export class Pass {
     if (record) this.#settling.add(record);
   }
 
-  #settle(record: StepRecord): void {
+  settle(record: StepRecord): void {
     if (this.#driver.state.phase !== "open") return;
     this.#idle.noteActivity();
     this.#order.onSettling(record);
@@ -261,7 +303,15 @@ export class Pass {
     record.settle();
   }
 
-  #onIdle(): void {
+  onSettled(): void {
+    this.#order.onSettled();
+  }
+
+  onNews(): void {
+    this.#idle.notifyWhenIdle();
+  }
+
+  onIdle(): void {
     if (this.#journal.heldCount > 0) {
       for (const hash of this.#journal.releaseEarliest()) this.#settleLater(hash);
       return this.#idle.notifyWhenIdle();
@@ -316,14 +366,15 @@ export class Pass {
         this.#idleSerial = effect.serial;
         return this.#idle.notifyWhenIdle();
       case "watch-missing":
-        this.#cleanups.set(MISSING_GRACE_MS, () => this.#driver.send({ type: "missing", serial: effect.serial }));
+        this.#timers.set(MISSING_GRACE_MS, () => this.#driver.send({ type: "missing", serial: effect.serial }));
         return;
       case "abort":
         return this.#controller.abort();
       case "reply": {
         this.#idle.stop();
         this.#settling.clear();
-        this.#cleanups.run();
+        this.#timers.cancelAll();
+        this.#options.signal.removeEventListener("abort", this.#onUnwanted);
         this.#replay.onReply(effect.reply, this.#records.values());
         this.#failures.onReply(effect.reply);
         return this.#resolve(resultOf(effect.reply, this.#options, (hash) => this.#records.get(hash)));

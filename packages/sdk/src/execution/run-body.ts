@@ -3,24 +3,20 @@
  * `running-body.ts` has its time limit and its signal.
  */
 import { messageOf, type Timers } from "@holdfast/core";
+import type { StepTimeoutError } from "../steps/errors.ts";
 import type { OpText } from "../steps/pass-types.ts";
+import type { SignalSource } from "./abort.ts";
 import type { AsyncContext } from "./async-context.ts";
 import { type CurrentStep, runAs, type TracedExecution } from "./current.ts";
 import type { CheckpointPort } from "./execution.ts";
 import type { Turns } from "./fair-turns.ts";
-import {
-  type BodyTiming,
-  type IsolatedBodies,
-  type IsolatedCall,
-  IsolatedFailure,
-  IsolatedValue,
-  runIsolated,
-} from "./isolated-body.ts";
+import { follow } from "./follow.ts";
+import { type BodyTiming, IsolatedFailure, IsolatedValue, runIsolated } from "./isolated-body.ts";
 import type { OpExtras } from "./op-text.ts";
 import type { PassPorts } from "./pass-options.ts";
 import { encodeResult, type ResultJson, unusableResult } from "./result-json.ts";
 import type { AfterFailure, RetryRules } from "./retry-rules.ts";
-import { RunningBody, type RunningBodyDeps } from "./running-body.ts";
+import { type BodyOwner, RunningBody } from "./running-body.ts";
 import type { RunningStepEntry } from "./running-steps.ts";
 import { isEndHeard, isStartHeard, publishEnd, startPublished } from "./step-messages.ts";
 import type { StepRecord } from "./step-record.ts";
@@ -31,15 +27,16 @@ export interface BodyContext {
   readonly ports: Pick<PassPorts, "clock" | "isolation" | "runningSteps">;
   /** Those that are set with it are cancelled when the pass ends. */
   readonly timers: Timers;
-  readonly runSignal: () => AbortSignal;
+  /** Has the run's signal. */
+  readonly run: SignalSource;
   readonly port: Pick<CheckpointPort, "whenConfirmed">;
   /** The gateway knows our extensions. */
   readonly isExtended: boolean;
   readonly rules: RetryRules;
   /** A body returned this, and JSON can have it. */
-  readonly onResult: (record: StepRecord, value: unknown) => void;
-  readonly onFailed: (record: StepRecord, thrown: Thrown, after: AfterFailure) => void;
-  readonly onEnd: (record: StepRecord, end: BodyEnd) => void;
+  onResult(record: StepRecord, value: unknown): void;
+  onFailed(record: StepRecord, thrown: Thrown, after: AfterFailure): void;
+  onEnd(record: StepRecord, end: BodyEnd): void;
 }
 
 export type BodyEnd =
@@ -73,14 +70,14 @@ export function startInTurn(
 
 /** Runs a step's body, keeps its outcome in the record and reports it as an op, exactly once. */
 export function runBody(record: StepRecord, context: BodyContext): void {
-  new Attempt(record, context).run();
+  new Attempt(record, context).start();
 }
 
 /**
  * One attempt of a body. An object, not a closure for each thing that may become of it: there is nothing that an app
  * makes more of.
  */
-class Attempt {
+class Attempt implements BodyOwner {
   readonly #record: StepRecord;
   readonly #context: BodyContext;
   readonly #step: CurrentStep;
@@ -91,28 +88,54 @@ class Attempt {
   #entry: RunningStepEntry | undefined;
 
   constructor(record: StepRecord, context: BodyContext) {
-    const { identity, call, attempt } = record;
-    const { ports, timers, runSignal, execution } = context;
-    const { fullId, hash } = identity;
+    const { ports } = context;
+    const { fullId, hash } = record.identity;
     this.#record = record;
     this.#context = context;
-    this.#step = { id: fullId, hash, attempt, active: true };
+    this.#step = { id: fullId, hash, attempt: record.attempt, active: true };
     this.#startedMs = ports.clock.nowMs();
     this.#fromMs = ports.clock.monotonicMs();
-    const subject = ports.isolation && { ...execution, step: { id: fullId, hash, attempt } };
-    this.#running = new RunningBody({
-      fullId,
-      timeoutMs: call.timeoutMs,
-      timers,
-      runSignal,
-      onTimeout: (error) => this.#failed(error),
-      isolate: ports.isolation && subject && isolateIn(ports.isolation, subject, context.port),
-    });
+    this.#running = new RunningBody(this);
+  }
+
+  get fullId(): string {
+    return this.#record.identity.fullId;
+  }
+
+  get timeoutMs(): number | undefined {
+    return this.#record.call.timeoutMs;
+  }
+
+  get timers(): Timers {
+    return this.#context.timers;
+  }
+
+  get run(): SignalSource {
+    return this.#context.run;
+  }
+
+  onTimeout(error: StepTimeoutError): void {
+    this.#failed(error);
+  }
+
+  /** Runs it in another thread. Its time counts from when its code begins there. */
+  get isolate(): BodyOwner["isolate"] {
+    const { execution, ports, port } = this.#context;
+    const { isolation } = ports;
+    if (isolation === undefined) return undefined;
+    const running = this.#running;
+    const { id, hash, attempt } = this.#step;
+    const subject = { ...execution, step: { id, hash, attempt } };
+    const whenConfirmed = (): Promise<void> | undefined => port.whenConfirmed?.();
+    return (mark, args) => {
+      const onBegun = running.holdTimeout();
+      return runIsolated(isolation, { mark, args, subject, signal: running.signal, whenConfirmed, onBegun });
+    };
   }
 
   /** A synchronous result is reported at once, which saves a promise for each step that only computes. */
-  run(): void {
-    const { fullId } = this.#record.identity;
+  start(): void {
+    const { fullId } = this;
     let value: unknown;
     try {
       value = this.#call();
@@ -129,7 +152,11 @@ class Attempt {
     const { execution, ports } = this.#context;
     this.#entry = { requestId: execution.requestId, stepId: fullId, fromMs: this.#fromMs };
     ports.runningSteps?.add(this.#entry);
-    void this.#follow(value);
+    follow(
+      value,
+      (settled) => this.#onValue(settled),
+      (thrown) => this.#onError(thrown),
+    );
   }
 
   #call(): unknown {
@@ -138,23 +165,13 @@ class Attempt {
     const running = this.#running;
     const body = (): unknown => record.call.body?.(record.identity.hash, record.args ?? [], running);
     const code = isStartHeard() ? () => startPublished(record, execution, this.#startedMs, body) : body;
-    return runAs(execution, () => running.signal, code, this.#step);
-  }
-
-  /** Ends once, whatever the thenable does: `await` looks at it where nothing that it throws gets out. */
-  async #follow(value: unknown): Promise<void> {
-    let settled: unknown;
-    try {
-      settled = await value;
-    } catch (thrown) {
-      return this.#onError(thrown);
-    }
-    this.#onValue(settled);
+    return runAs(execution, running, code, this.#step);
   }
 
   #onValue(value: unknown): void {
     const record = this.#record;
-    const { execution, onEnd } = this.#context;
+    const context = this.#context;
+    const { execution } = context;
     const forgotten = this.#step.nested?.find(({ promise }) => !promise.isAwaited);
     if (forgotten) return this.#onError(forgotten.error);
     this.#step.active = false;
@@ -167,12 +184,12 @@ class Attempt {
     } catch (unusable) {
       return this.#failed(unusable);
     }
-    if (!isolated) this.#context.onResult(record, value);
+    if (!isolated) context.onResult(record, value);
     record.outcome = { type: "fresh", json };
     const durationMs = this.#durationMs();
     if (isEndHeard()) publishEnd(record, execution, this.#startedMs, durationMs, null);
     const op = record.ops.finished(json, this.#extras(durationMs, isolated?.timing));
-    onEnd(record, { type: "finished", op, final: false, durationMs });
+    context.onEnd(record, { type: "finished", op, final: false, durationMs });
   }
 
   #onError(raw: unknown): void {
@@ -182,7 +199,8 @@ class Attempt {
 
   #failed(raw: unknown): void {
     const record = this.#record;
-    const { execution, rules, onFailed, onEnd } = this.#context;
+    const context = this.#context;
+    const { execution, rules } = context;
     this.#noteEnd();
     const isolated = IsolatedFailure.is(raw) ? raw : undefined;
     const thrown = isolated?.thrown ?? readThrown(raw);
@@ -190,11 +208,11 @@ class Attempt {
     const after = rules.ofStep(record, isolated ? { thrown } : { thrown, raw });
     const { final, ...retryAfter } = after;
     record.outcome = { type: "error", error };
-    onFailed(record, thrown, after);
+    context.onFailed(record, thrown, after);
     const durationMs = this.#durationMs();
     if (isEndHeard()) publishEnd(record, execution, this.#startedMs, durationMs, { error, willRetry: !final });
     const op = record.ops.failed(error, final, { ...this.#extras(durationMs, isolated?.timing), ...retryAfter });
-    onEnd(record, { type: "failed", op, final, ...retryAfter, durationMs });
+    context.onEnd(record, { type: "failed", op, final, ...retryAfter, durationMs });
   }
 
   #noteEnd(): void {
@@ -209,19 +227,6 @@ class Attempt {
     const timing = timed ?? { startedMs: this.#startedMs, durationMs };
     return this.#context.isExtended ? { timing, attempt: this.#record.attempt } : { timing };
   }
-}
-
-/** How the body of this step runs in another thread. Its time counts from when its code begins there. */
-function isolateIn(
-  bodies: IsolatedBodies,
-  subject: IsolatedCall["subject"],
-  port: BodyContext["port"],
-): RunningBodyDeps["isolate"] {
-  return (running) => (mark, args) => {
-    const onBegun = running.holdTimeout();
-    const whenConfirmed = (): Promise<void> | undefined => port.whenConfirmed?.();
-    return runIsolated(bodies, { mark, args, subject, signal: running.signal, whenConfirmed, onBegun });
-  };
 }
 
 function isThenable(value: unknown): boolean {

@@ -6,6 +6,7 @@ import type { TimerHandle, Timers } from "@holdfast/core";
 import { findNodeModule } from "../runtime.ts";
 import { StepTimeoutError } from "../steps/errors.ts";
 import type { RunningStep } from "../steps/step-call.ts";
+import type { SignalSource } from "./abort.ts";
 
 /** Bodies whose attempt has failed by its timeout and that have not returned yet: of this process, all connections. */
 export class AbandonedBodies {
@@ -26,31 +27,34 @@ export class AbandonedBodies {
 
 export const abandonedBodies = new AbandonedBodies();
 
-export interface RunningBodyDeps {
+/** The attempt that a body runs for. */
+export interface BodyOwner {
   readonly fullId: string;
   /** Undefined: it may take as long as it does. */
   readonly timeoutMs: number | undefined;
   readonly timers: Timers;
-  readonly runSignal: () => AbortSignal;
-  readonly onTimeout: (error: StepTimeoutError) => void;
-  /** Absent: bodies run in this thread. */
-  readonly isolate?: ((running: RunningBody) => NonNullable<RunningStep["isolate"]>) | undefined;
+  /** Has the run's signal. */
+  readonly run: SignalSource;
+  /** Undefined: bodies run in this thread. */
+  readonly isolate: NonNullable<RunningStep["isolate"]> | undefined;
+  onTimeout(error: StepTimeoutError): void;
 }
 
-export class RunningBody implements RunningStep {
-  readonly isolate?: NonNullable<RunningStep["isolate"]>;
-  readonly #deps: RunningBodyDeps;
+export class RunningBody implements RunningStep, SignalSource {
+  readonly #owner: BodyOwner;
   #controller: AbortController | undefined;
   #timer: TimerHandle | undefined;
   #unfollow: (() => void) | undefined;
   #state: "running" | "abandoned" | "ended" = "running";
   #timeout: StepTimeoutError | undefined;
 
-  constructor(deps: RunningBodyDeps) {
-    this.#deps = deps;
-    const isolate = deps.isolate?.(this);
-    if (isolate) this.isolate = isolate;
+  constructor(owner: BodyOwner) {
+    this.#owner = owner;
     this.#setTimer();
+  }
+
+  get isolate(): RunningStep["isolate"] {
+    return this.#owner.isolate;
   }
 
   /** Fires when the time is over, and with the run's signal. Made when it is asked for: most bodies never look at it. */
@@ -86,7 +90,7 @@ export class RunningBody implements RunningStep {
   }
 
   #setTimer(): void {
-    const { timeoutMs, timers } = this.#deps;
+    const { timeoutMs, timers } = this.#owner;
     if (timeoutMs !== undefined) this.#timer = timers.set(timeoutMs, () => this.#onTimer(timeoutMs));
   }
 
@@ -94,8 +98,8 @@ export class RunningBody implements RunningStep {
     if (this.#state !== "running") return;
     this.#state = "abandoned";
     abandonedBodies.add();
-    this.#timeout = new StepTimeoutError(this.#deps.fullId, timeoutMs);
-    this.#deps.onTimeout(this.#timeout);
+    this.#timeout = new StepTimeoutError(this.#owner.fullId, timeoutMs);
+    this.#owner.onTimeout(this.#timeout);
     this.#controller?.abort(this.#timeout);
   }
 
@@ -103,7 +107,7 @@ export class RunningBody implements RunningStep {
     const controller = new AbortController();
     if (this.#timeout !== undefined) controller.abort(this.#timeout);
     if (this.#state === "ended") return controller;
-    const outer = this.#deps.runSignal();
+    const outer = this.#owner.run.signal;
     const follow = (): void => controller.abort(outer.reason);
     if (outer.aborted) follow();
     else {

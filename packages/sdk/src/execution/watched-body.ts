@@ -4,9 +4,11 @@
  */
 import type { OpText } from "../steps/pass-types.ts";
 import { OpWriter } from "./op-text.ts";
-import type { PassOptions } from "./pass-options.ts";
+import type { BodyWatch, PassOptions } from "./pass-options.ts";
+import type { AfterFailure } from "./retry-rules.ts";
 import { type BodyContext, type BodyEnd, runBody, startInTurn } from "./run-body.ts";
 import type { StepRecord } from "./step-record.ts";
+import type { Thrown } from "./thrown.ts";
 
 export { type BodyContext, type BodyEnd, startInTurn };
 
@@ -14,11 +16,45 @@ export function runWatched(record: StepRecord, options: PassOptions, context: Bo
   const { watch } = options;
   if (watch === undefined) return runBody(record, context);
   watch.onBegun(record.identity.hash, lostOp(record, options, context));
-  const onEnd: BodyContext["onEnd"] = (ended, end) => {
-    watch.onEnded(end.op);
-    context.onEnd(ended, end);
-  };
-  runBody(record, { ...context, onEnd });
+  runBody(record, new WatchedContext(context, watch));
+}
+
+/** The context of a body whose end is told to a watch. */
+class WatchedContext implements BodyContext {
+  readonly #context: BodyContext;
+  readonly #watch: BodyWatch;
+  readonly execution: BodyContext["execution"];
+  readonly ports: BodyContext["ports"];
+  readonly timers: BodyContext["timers"];
+  readonly run: BodyContext["run"];
+  readonly port: BodyContext["port"];
+  readonly isExtended: boolean;
+  readonly rules: BodyContext["rules"];
+
+  constructor(context: BodyContext, watch: BodyWatch) {
+    this.#context = context;
+    this.#watch = watch;
+    this.execution = context.execution;
+    this.ports = context.ports;
+    this.timers = context.timers;
+    this.run = context.run;
+    this.port = context.port;
+    this.isExtended = context.isExtended;
+    this.rules = context.rules;
+  }
+
+  onResult(record: StepRecord, value: unknown): void {
+    this.#context.onResult(record, value);
+  }
+
+  onFailed(record: StepRecord, thrown: Thrown, after: AfterFailure): void {
+    this.#context.onFailed(record, thrown, after);
+  }
+
+  onEnd(record: StepRecord, end: BodyEnd): void {
+    this.#watch.onEnded(end.op);
+    this.#context.onEnd(record, end);
+  }
 }
 
 /** The op of a failed attempt, without the error. It repeats no arguments: they are on record, or come again. */

@@ -18,7 +18,7 @@ export interface RunningStep {
   /** Called before the body returns: the time of the attempt counts from when what this gives is called. */
   holdTimeout(): () => void;
   /** Runs a marked body in another thread; absent: it runs here. */
-  readonly isolate?: (mark: IsolationMark, args: readonly unknown[]) => Promise<unknown>;
+  readonly isolate?: ((mark: IsolationMark, args: readonly unknown[]) => Promise<unknown>) | undefined;
 }
 
 /** A call of one of the tools. */
@@ -68,24 +68,33 @@ export function nameOf(id: unknown): string {
 
 /** A step that could not even be called. It may not be awaited yet, which must not end the process. */
 export function rejectedStep(error: unknown): Promise<never> {
-  const promise = Promise.reject(error);
+  return quietened(Promise.reject(error));
+}
+
+/** An error that is never awaited must not end the process. */
+function quietened<T>(promise: Promise<T>): Promise<T> {
   promise.catch(() => {});
   return promise;
 }
 
+/** What the calls are for. */
+export interface StepHost {
+  callStep(call: StepCall): Promise<unknown>;
+}
+
 /**
  * Makes a call. Whatever goes wrong becomes a rejection, as everywhere in asynchronous code; with a code, also where a getter
- * or a proxy of the author's threw.
+ * or a proxy of the author's threw. A promise where something has to be read first.
  */
-export function guarded<Call>(id: unknown, make: () => Call, find: (call: Call) => Promise<unknown>): Promise<unknown> {
-  let call: Call;
+export function guarded(id: unknown, make: () => StepCall | Promise<StepCall>, host: StepHost): Promise<unknown> {
+  let call: StepCall | Promise<StepCall>;
   try {
     call = make();
   } catch (error) {
     const isCoded = HoldfastError.is(error);
     return rejectedStep(isCoded ? error : invalidStep(id, `it cannot be read: ${messageOf(error)}`, error));
   }
-  return find(call);
+  return call instanceof Promise ? quietened(call.then((made) => host.callStep(made))) : host.callStep(call);
 }
 
 /** A copy as JSON makes it: what the author changes later, and how it was made, are not seen in it. Undefined where JSON

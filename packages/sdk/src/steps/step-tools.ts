@@ -7,13 +7,13 @@ import { eventList } from "../events/send-events.ts";
 import { fetchCall } from "./fetch-tool.ts";
 import { durationMsOf, instantOf } from "./points-in-time.ts";
 import { runCall } from "./run-call.ts";
-import { guarded, invalidStep, named, type StepCall, type StepId } from "./step-call.ts";
+import { guarded, invalidStep, named, type StepCall, type StepHost, type StepId } from "./step-call.ts";
 import type { StepTools } from "./step-types.ts";
 import { eventCall, invokeCall, signalCall, type WaitToolsDeps } from "./wait-tools.ts";
 import { wireDuration } from "./wire-duration.ts";
 
 export interface StepToolsDeps extends WaitToolsDeps {
-  readonly find: (call: StepCall) => Promise<unknown>;
+  readonly host: StepHost;
   readonly runId: string;
   readonly client: WaitToolsDeps["client"] & {
     sendEvents(events: readonly OutgoingEvent[]): Promise<{ ids: string[] }>;
@@ -29,12 +29,12 @@ type UntypedTools = { readonly [Tool in keyof StepTools]: (...args: never[]) => 
  * that is spread into another costs each pass some microseconds.
  */
 export function createStepTools(deps: StepToolsDeps): StepTools<SchemaMap> {
-  const { find } = deps;
+  const { host } = deps;
   const tools: UntypedTools = {
-    waitForEvent: (id: StepId, options: unknown) => guarded(id, () => eventCall(deps, id, options), find),
-    waitForSignal: (id: StepId, options: unknown) => guarded(id, () => signalCall(deps, id, options), find),
-    invoke: (id: StepId, options: unknown) => guarded(id, () => invokeCall(deps, id, options), find),
-    run: (id: StepId, body: unknown, ...rest: unknown[]) => guarded(id, () => runCall(id, body, rest), find),
+    waitForEvent: (id: StepId, options: unknown) => guarded(id, () => eventCall(deps, id, options), host),
+    waitForSignal: (id: StepId, options: unknown) => guarded(id, () => signalCall(deps, id, options), host),
+    invoke: (id: StepId, options: unknown) => guarded(id, () => invokeCall(deps, id, options), host),
+    run: (id: StepId, body: unknown, ...rest: unknown[]) => guarded(id, () => runCall(id, body, rest), host),
     sleep: (id: StepId, duration: unknown) =>
       guarded(
         id,
@@ -42,7 +42,7 @@ export function createStepTools(deps: StepToolsDeps): StepTools<SchemaMap> {
           const durationMs = durationMsOf(duration, "The duration of step.sleep()");
           return { ...named(id), kind: "sleep", opName: wireDuration(durationMs, deps.exact), show: nothing };
         },
-        find,
+        host,
       ),
     sleepUntil: (id: StepId, at: unknown) =>
       guarded(
@@ -57,25 +57,13 @@ export function createStepTools(deps: StepToolsDeps): StepTools<SchemaMap> {
           }
           return { ...named(id), kind: "sleep", opName: instant, show: nothing };
         },
-        find,
+        host,
       ),
-    sendEvent: (id: StepId, events: unknown) => guarded(id, () => sendEventCall(deps, id, events), find),
-    sendSignal: (id: StepId, options: unknown) => guarded(id, () => sendSignalCall(deps, id, options), find),
-    fetch: (...args: readonly unknown[]) =>
-      guarded(
-        "step.fetch",
-        () => fetchCall(args),
-        // The text of a Request's body may have to be read first.
-        (call) => (call instanceof Promise ? quietened(call.then(find)) : find(call)),
-      ),
+    sendEvent: (id: StepId, events: unknown) => guarded(id, () => sendEventCall(deps, id, events), host),
+    sendSignal: (id: StepId, options: unknown) => guarded(id, () => sendSignalCall(deps, id, options), host),
+    fetch: (...args: readonly unknown[]) => guarded("step.fetch", () => fetchCall(args), host),
   };
   return tools as StepTools<SchemaMap>;
-}
-
-/** An error that is never awaited must not end the process. */
-function quietened<T>(promise: Promise<T>): Promise<T> {
-  promise.catch(() => {});
-  return promise;
 }
 
 const nothing = (): undefined => undefined;

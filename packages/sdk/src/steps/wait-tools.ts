@@ -18,7 +18,8 @@ export interface WaitToolsDeps {
   readonly client: { readonly options: { readonly id: string } };
 }
 
-export function eventCall({ exact, looksBack, schemaOf }: WaitToolsDeps, id: StepId, given: unknown): StepCall {
+export function eventCall(deps: WaitToolsDeps, id: StepId, given: unknown): StepCall {
+  const { exact, looksBack } = deps;
   const options = optionsOf(id, given, "waitForEvent", ["event", "timeout", "if", "match", "since", "schema"]);
   const { event, match } = options;
   const inner = isRecord(event) ? event : undefined;
@@ -32,7 +33,7 @@ export function eventCall({ exact, looksBack, schemaOf }: WaitToolsDeps, id: Ste
       : sameIn(textOf(id, match, "match"));
   if (name.includes("*"))
     throw invalidStep(id, 'it waits for one event; a "*" in the name is only allowed in triggers');
-  const schema = options.schema ?? inner?.schema ?? schemaOf(name, inner !== undefined);
+  const schema = options.schema ?? inner?.schema ?? deps.schemaOf(name, inner !== undefined);
   if (schema !== undefined && !isStandardSchema(schema)) throw invalidStep(id, "its `schema` is not a Standard Schema");
   return {
     ...named(id),

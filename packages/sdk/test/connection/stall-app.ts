@@ -38,7 +38,7 @@ const byHand: ExecutionStrategy = {
     });
     if (sleepMs > 0) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, sleepMs);
     const step = { id: "add up", hash: "h", attempt: 0, active: true };
-    const unwanted = (): AbortSignal => new AbortController().signal;
+    const unwanted = new AbortController();
     runAs({ requestId, runId, functionSlug, step }, unwanted, () => addUpNumbers(blockMs, untilFile));
     return { status: "DONE", body: new TextEncoder().encode("1"), noRetry: false, requestVersion: 2 };
   },

@@ -3,6 +3,7 @@
  * thread's side is `thread/request-manager.ts`.
  */
 import { HoldfastError, type Log, toPlainError, unreachable } from "@holdfast/core";
+import type { CheckpointOutcome } from "@holdfast/protocol";
 import type { CancelSignal } from "../../execution/abort.ts";
 import type { CheckpointPort, ExecutionResult, ExecutionStrategy } from "../../execution/execution.ts";
 import type { MainMessage, ThreadMessage } from "../shared/messages.ts";
@@ -48,87 +49,123 @@ export interface RequestRunner {
 }
 
 export function createRequestRunner(deps: RequestRunnerDeps): RequestRunner {
-  const { strategy, ledger, leaseGuard, log, send } = deps;
-  let running = 0;
-
-  const portFor = (requestId: string, signal: CancelSignal): CheckpointPort => ({
-    whenConfirmed: () => leaseGuard.whenConfirmed(requestId, signal),
-    checkpoint: (bytes) => {
-      // As a reply it becomes an error that says how large it was.
-      if (bytes.byteLength > MAX_REPLY_BYTES) return Promise.resolve("invalid");
-      const ops = sharable(bytes);
-      const checkpoint = ledger.addCheckpoint(requestId, ops);
-      if (checkpoint === undefined) return Promise.resolve("stale");
-      send({ type: "CHECKPOINT", requestId, sequence: checkpoint.sequence, ops });
-      return checkpoint.answer;
+  const runningCount = { value: 0 };
+  return {
+    get running() {
+      return runningCount.value;
     },
-  });
-
-  const fail = (requestId: string, thrown: unknown): void => {
-    const error = toPlainError(thrown);
-    log("error", `A request could not be executed: ${error.message}`, { requestId });
-    if (ledger.finish(requestId, { kind: "error", error })) send({ type: "EXECUTION_ERROR", requestId, error });
+    onMessage: (message) => {
+      if (message.type !== "EXECUTION_REQUEST") return applyToLedger(message, deps);
+      const { requestId, request: bytes, extensions, doubtNumber, asOf } = message;
+      const request = decodeExecutorRequest(bytes);
+      if (request === undefined) {
+        throw new HoldfastError("THREAD_PROTOCOL", `The bytes of request ${requestId} are not an executor request.`);
+      }
+      const identity = identityOf(request);
+      const signal = deps.ledger.open(identity, request.appName, request.leaseId, doubtNumber, asOf);
+      if (signal !== undefined) new RunningRequest(identity, signal, deps, runningCount).run(request, extensions);
+    },
   };
+}
 
-  const finish = (identity: RequestIdentity, result: ExecutionResult): void => {
-    const { requestId } = identity;
+/**
+ * A request whose handler runs. One object, not closures, and it keeps nothing of the frame: an app may have thousands in
+ * flight.
+ */
+class RunningRequest implements CheckpointPort {
+  readonly #identity: RequestIdentity;
+  readonly #signal: CancelSignal;
+  readonly #deps: RequestRunnerDeps;
+  readonly #runningCount: { value: number };
+
+  constructor(
+    identity: RequestIdentity,
+    signal: CancelSignal,
+    deps: RequestRunnerDeps,
+    runningCount: { value: number },
+  ) {
+    this.#identity = identity;
+    this.#signal = signal;
+    this.#deps = deps;
+    this.#runningCount = runningCount;
+  }
+
+  run(
+    { appName, jobId, requestPayload: payload }: ExecutorRequest,
+    extensions: ExecutionRequestMessage["extensions"],
+  ): void {
+    const { requestId, functionSlug, stepId, runId, userTraceCtx } = this.#identity;
+    const request = { requestId, appName, functionSlug, stepId, runId, jobId, userTraceCtx, payload, extensions };
+    this.#runningCount.value += 1;
+    this.#deps.strategy.execute(request, this, this.#signal).then(
+      (result) => this.#onResult(result),
+      (error: unknown) => this.#onError(error),
+    );
+  }
+
+  whenConfirmed(): Promise<void> | undefined {
+    return this.#deps.leaseGuard.whenConfirmed(this.#identity.requestId, this.#signal);
+  }
+
+  checkpoint(bytes: Uint8Array): Promise<CheckpointOutcome> {
+    const { ledger, send } = this.#deps;
+    const { requestId } = this.#identity;
+    // As a reply it becomes an error that says how large it was.
+    if (bytes.byteLength > MAX_REPLY_BYTES) return Promise.resolve("invalid");
+    const ops = sharable(bytes);
+    const checkpoint = ledger.addCheckpoint(requestId, ops);
+    if (checkpoint === undefined) return Promise.resolve("stale");
+    send({ type: "CHECKPOINT", requestId, sequence: checkpoint.sequence, ops });
+    return checkpoint.answer;
+  }
+
+  #onResult(result: ExecutionResult): void {
+    try {
+      this.#finish(result);
+    } catch (thrown) {
+      this.#fail(thrown);
+    } finally {
+      this.#leave();
+    }
+  }
+
+  #onError(error: unknown): void {
+    try {
+      this.#fail(error);
+    } finally {
+      this.#leave();
+    }
+  }
+
+  /** Its place in the worker is free, whatever became of the result. */
+  #leave(): void {
+    this.#runningCount.value -= 1;
+    this.#deps.onIdle();
+  }
+
+  #finish(result: ExecutionResult): void {
+    const { ledger, send, sdkVersion } = this.#deps;
+    const { requestId } = this.#identity;
     if (result.stale) {
       if (ledger.remove(requestId)) send({ type: "EXECUTION_DROPPED", requestId });
       return;
     }
     const { status, body, noRetry, retryAfter, requestVersion } = result;
     const content = { status, body, noRetry, requestVersion, ...(retryAfter === undefined ? {} : { retryAfter }) };
-    const response = encodeReply(identity, content, deps.sdkVersion);
+    const response = encodeReply(this.#identity, content, sdkVersion);
     // Kept in the ledger until it is acknowledged, so it is copied to or shared with the thread and never moved.
     if (ledger.finish(requestId, { kind: "response", response })) {
       send({ type: "EXECUTION_RESPONSE", requestId, response });
     }
-  };
+  }
 
-  /** While it runs nothing of this keeps the request: its payload, and the frame that its fields are views on. */
-  const run = (
-    { appName, jobId, requestPayload: payload }: ExecutorRequest,
-    identity: RequestIdentity,
-    extensions: ExecutionRequestMessage["extensions"],
-    signal: CancelSignal,
-  ): Promise<void> => {
-    const { requestId, functionSlug, stepId, runId, userTraceCtx } = identity;
-    const request = { requestId, appName, functionSlug, stepId, runId, jobId, userTraceCtx, payload, extensions };
-    const result = strategy.execute(request, portFor(requestId, signal), signal);
-    return result.then((executed) => finish(identity, executed));
-  };
-
-  const runRequest = ({ requestId, request: bytes, extensions, doubtNumber, asOf }: ExecutionRequestMessage): void => {
-    const request = decodeExecutorRequest(bytes);
-    if (request === undefined) {
-      throw new HoldfastError("THREAD_PROTOCOL", `The bytes of request ${requestId} are not an executor request.`);
-    }
-    const identity = identityOf(request);
-    const signal = ledger.open(identity, request.appName, request.leaseId, doubtNumber, asOf);
-    if (signal === undefined) return;
-    running += 1;
-    const onEnded = (): void => {
-      running -= 1;
-      deps.onIdle();
-    };
-    run(request, identity, extensions, signal).then(onEnded, (error: unknown) => {
-      try {
-        fail(requestId, error);
-      } finally {
-        onEnded();
-      }
-    });
-  };
-
-  return {
-    get running() {
-      return running;
-    },
-    onMessage: (message) => {
-      if (message.type === "EXECUTION_REQUEST") runRequest(message);
-      else applyToLedger(message, deps);
-    },
-  };
+  #fail(thrown: unknown): void {
+    const { ledger, send, log } = this.#deps;
+    const { requestId } = this.#identity;
+    const error = toPlainError(thrown);
+    log("error", `A request could not be executed: ${error.message}`, { requestId });
+    if (ledger.finish(requestId, { kind: "error", error })) send({ type: "EXECUTION_ERROR", requestId, error });
+  }
 }
 
 /** What the gateway has said of a request that is in the ledger. */

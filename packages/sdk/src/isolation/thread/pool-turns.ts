@@ -13,7 +13,7 @@ import {
   toPlainError,
   unreachable,
 } from "@holdfast/core";
-import { LazyAbortController } from "../../execution/abort.ts";
+import { LazyAbortController, type SignalSource } from "../../execution/abort.ts";
 import { runAs } from "../../execution/current.ts";
 import { encodeResult } from "../../execution/result-json.ts";
 import { readThrown } from "../../execution/thrown.ts";
@@ -114,7 +114,7 @@ export class PoolTurns {
   #take(command: PoolCommand): void {
     switch (command.type) {
       case "RUN_BODY":
-        return this.#begin(command.turn, command.subject, (signal) => this.#runBody(command, signal));
+        return this.#begin(command.turn, command.subject, (source) => this.#runBody(command, source));
       case "LOAD":
         return this.#begin(command.turn, null, () => this.#load(command));
       case "CONFIRMED":
@@ -131,14 +131,10 @@ export class PoolTurns {
     }
   }
 
-  #begin(
-    turn: number,
-    subject: TurnSubject | null,
-    code: (signal: () => AbortSignal) => Answer | Promise<Answer>,
-  ): void {
+  #begin(turn: number, subject: TurnSubject | null, code: (source: SignalSource) => Answer | Promise<Answer>): void {
     const controller = new LazyAbortController();
     this.#current = { turn, subject, controller };
-    const answer = code(() => controller.signal);
+    const answer = code(controller);
     if (answer instanceof Promise) void answer.then((settled) => this.#end(turn, settled));
     else this.#end(turn, answer);
   }
@@ -160,15 +156,15 @@ export class PoolTurns {
   }
 
   /** Without a promise where nothing is to be waited for. */
-  #runBody(command: BodyCommand, signal: () => AbortSignal): Answer | Promise<Answer> {
+  #runBody(command: BodyCommand, source: SignalSource): Answer | Promise<Answer> {
     const { code, asOf } = command;
     const { clock, finder } = this.#deps;
     const body = finder.known(code);
     const isReady = body !== undefined && (asOf === null || !isUnconfirmed(asOf, clock));
-    return isReady ? this.#call(body, command, signal) : this.#runLater(body, command, signal);
+    return isReady ? this.#call(body, command, source) : this.#runLater(body, command, source);
   }
 
-  async #runLater(known: Code | undefined, command: BodyCommand, signal: () => AbortSignal): Promise<Answer> {
+  async #runLater(known: Code | undefined, command: BodyCommand, source: SignalSource): Promise<Answer> {
     const { clock, finder } = this.#deps;
     const { turn, code } = command;
     let body = known;
@@ -178,16 +174,16 @@ export class PoolTurns {
         this.#checkTurn(turn);
         body = await finder.find(code);
         // Not wanted any more before it has begun: it does not begin.
-        signal().throwIfAborted();
+        source.signal.throwIfAborted();
       }
-      for (let { asOf } = command; asOf !== null && isUnconfirmed(asOf, clock); ) asOf = await this.#confirmed(signal);
+      for (let { asOf } = command; asOf !== null && isUnconfirmed(asOf, clock); ) asOf = await this.#confirmed(source);
     } catch (raw) {
       return { type: "FAILED", thrown: readThrown(raw), timing: null };
     }
-    return this.#call(body, command, signal);
+    return this.#call(body, command, source);
   }
 
-  #call(body: Code, command: BodyCommand, signal: () => AbortSignal): Answer | Promise<Answer> {
+  #call(body: Code, command: BodyCommand, source: SignalSource): Answer | Promise<Answer> {
     const { turn, subject, input, announces } = command;
     const { cells, slot, clock } = this.#deps;
     let begun: { readonly startedMs: number; readonly fromMs: number } | undefined;
@@ -211,7 +207,7 @@ export class PoolTurns {
       cells.setPhase(slot, "running", started.fromMs);
       this.#checkTurn(turn);
       if (announces) this.send({ type: "BEGUN" });
-      const value = runAs(executionOf(subject), signal, () => body(...args));
+      const value = runAs(executionOf(subject), source, () => body(...args));
       const mayBeLater = (typeof value === "object" && value !== null) || typeof value === "function";
       return mayBeLater ? settled(value, (end) => done(end, started), failed) : done(value, started);
     } catch (raw) {
@@ -219,13 +215,13 @@ export class PoolTurns {
     }
   }
 
-  async #confirmed(signal: () => AbortSignal): Promise<ClockReading> {
+  async #confirmed(source: SignalSource): Promise<ClockReading> {
     const asOf = await new Promise<ClockReading>((resolve) => {
       if (this.#current) this.#current.onConfirmed = resolve;
       this.setPhase("waiting");
       this.send({ type: "UNCONFIRMED" });
     });
-    signal().throwIfAborted();
+    source.signal.throwIfAborted();
     return asOf;
   }
 

@@ -1,0 +1,47 @@
+/**
+ * What the parts of a pass ask of it, and it of them: one object for all, since closures for each would be most of what a
+ * request in flight takes in memory.
+ */
+import type { PassEvent } from "../steps/pass-types.ts";
+import type { StepCall } from "../steps/step-call.ts";
+import type { StepTools } from "../steps/step-types.ts";
+import type { StepRecord } from "./step-record.ts";
+
+export interface PassHost {
+  readonly signal: AbortSignal;
+  /** Its machine still takes what happens. */
+  readonly isOpen: boolean;
+  /** Nothing is left on record that a replay would settle before what ends now. */
+  readonly isReplayed: boolean;
+  /** Everything has happened that follows at once from the results that the handler was given. */
+  readonly isSettled: boolean;
+  /** Rises with everything that the handler asks for. */
+  readonly askedCount: number;
+  callStep(call: StepCall): Promise<unknown>;
+  find(hash: string): StepRecord | undefined;
+  send(event: PassEvent): void;
+  /** It is the turn of a step's outcome to be given to the handler. */
+  settle(record: StepRecord): void;
+  /** The handler has been given all outcomes. */
+  onSettled(): void;
+  /** Nothing new happened for a while. */
+  onIdle(): void;
+  /** The handler asked for something while nothing was expected of it any more. */
+  onNews(): void;
+}
+
+/** What the handler of a pass is called with. */
+export interface HandlerTools {
+  readonly step: StepTools;
+  /** Made when it is asked for. */
+  readonly signal: AbortSignal;
+  /** The handler's code does what an earlier pass has done already. */
+  readonly isReplaying: boolean;
+  /** What the handler returns that goes on as a new run. */
+  continueAs(data: unknown): unknown;
+}
+
+/** The handler of a pass, to be called once. */
+export interface PassHandler {
+  call(tools: HandlerTools): unknown;
+}
