@@ -11,6 +11,7 @@ import { reviveError } from "../steps/revive-error.ts";
 import type { StepCall } from "../steps/step-call.ts";
 import { hashStepId, RESERVED_PREFIX, reservedIdentity, type StepIdentity } from "../steps/step-id.ts";
 import { OpWriter } from "./op-text.ts";
+import type { PassHost } from "./pass-host.ts";
 import { errorObject } from "./result-json.ts";
 import type { StepRecord } from "./step-record.ts";
 
@@ -138,4 +139,18 @@ export class Compensation {
   #isDone(fullId: string): boolean {
     return this.#journal.lookup(hashStepId(fullId))?.type === "data";
   }
+}
+
+/** Undoes the steps of a run in its pass, once, and ends that. */
+export async function undoSteps(
+  compensation: Compensation,
+  host: Pick<PassHost, "isOpen" | "openStep" | "send">,
+  log: { undone(report: CompensationReport): void },
+): Promise<void> {
+  if (!host.isOpen || !compensation.isCollecting) return;
+  compensation.isCollecting = false;
+  const error = await compensation.run((identity, call) => host.openStep(identity, call).promise);
+  if (host.isOpen) log.undone(error.compensation);
+  const body = JSON.stringify({ ...error, __serialized: true });
+  host.send({ type: "handler-ended", end: { type: "failed", body, final: true } });
 }

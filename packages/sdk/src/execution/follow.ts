@@ -1,11 +1,16 @@
 /**
- * Calls one of the two, once, when `value` has settled; later also where it is no promise. Not an `await`, which would keep a
- * suspended function for each body and each handler. What a hostile thenable throws is an error of its own.
+ * Calls one of the two, once, when what `code` returns has settled; later also where it throws, or returns no promise. Not
+ * an `await`, which would keep a suspended function for each body and each handler.
  */
-export function follow(value: unknown, onValue: (value: unknown) => void, onError: (thrown: unknown) => void): void {
+export function follow(
+  code: () => unknown,
+  onValue: (value: unknown) => void,
+  onError: (thrown: unknown) => void,
+): void {
   let promise: Promise<unknown>;
   try {
-    promise = Promise.resolve(value);
+    // Looking at a thenable may throw as well.
+    promise = Promise.resolve(code());
   } catch (thrown) {
     promise = Promise.reject(thrown);
   }

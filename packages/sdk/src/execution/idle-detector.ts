@@ -49,14 +49,21 @@ export class SettleQueue {
 
 const IDLE_TURNS = 2;
 
+export interface IdleHost {
+  /** Everything has happened that follows at once from the results that the handler was given. */
+  readonly isSettled: boolean;
+  /** Nothing new happened for a while. */
+  onIdle(): void;
+}
+
 /** Notices that nothing new happened for two turns of the event loop. */
 export class IdleDetector {
-  readonly #host: Pick<PassHost, "isSettled" | "onIdle">;
+  readonly #host: IdleHost;
   #activity = 0;
   #isAwaited = false;
   #watching = false;
 
-  constructor(host: Pick<PassHost, "isSettled" | "onIdle">) {
+  constructor(host: IdleHost) {
     this.#host = host;
   }
 

@@ -1,14 +1,20 @@
 /** How long a pass waits, all being quiet, for what the handler's code may still ask for. */
 import type { TimerHandle, Timers } from "@holdfast/core";
-import type { PassHost } from "./pass-host.ts";
+
+export interface GraceHost {
+  /** Rises with everything that the handler asks for. */
+  readonly askedCount: number;
+  /** It asked for something meanwhile: it is waited for again, once it is quiet. */
+  onNews(): void;
+}
 
 /** One wait at a time; a new one replaces it. */
 export class PassGrace {
   readonly #timers: Timers;
-  readonly #host: Pick<PassHost, "askedCount" | "onNews">;
+  readonly #host: GraceHost;
   #timer: TimerHandle | undefined;
 
-  constructor(timers: Timers, host: Pick<PassHost, "askedCount" | "onNews">) {
+  constructor(timers: Timers, host: GraceHost) {
     this.#timers = timers;
     this.#host = host;
   }

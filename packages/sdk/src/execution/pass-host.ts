@@ -4,6 +4,7 @@
  */
 import type { PassEvent } from "../steps/pass-types.ts";
 import type { StepCall } from "../steps/step-call.ts";
+import type { StepIdentity } from "../steps/step-id.ts";
 import type { StepTools } from "../steps/step-types.ts";
 import type { StepRecord } from "./step-record.ts";
 
@@ -15,19 +16,22 @@ export interface PassHost {
   readonly isReplayed: boolean;
   /** Everything has happened that follows at once from the results that the handler was given. */
   readonly isSettled: boolean;
-  /** Rises with everything that the handler asks for. */
-  readonly askedCount: number;
+  /** The handler calls a step. */
   callStep(call: StepCall): Promise<unknown>;
+  /** A step of the handler's or of ours is called. */
+  openStep(identity: StepIdentity, call: StepCall): StepRecord;
   find(hash: string): StepRecord | undefined;
   send(event: PassEvent): void;
   /** It is the turn of a step's outcome to be given to the handler. */
   settle(record: StepRecord): void;
   /** The handler has been given all outcomes. */
   onSettled(): void;
-  /** Nothing new happened for a while. */
-  onIdle(): void;
-  /** The handler asked for something while nothing was expected of it any more. */
-  onNews(): void;
+  /** It is given to the handler as soon as all that follows from those before it has happened. */
+  settleLater(hash: string): void;
+  /** The handler threw this, or cannot go on. */
+  fail(raw: unknown): void;
+  /** The steps that are to be undone are known. */
+  undo(): void;
 }
 
 /** What the handler of a pass is called with. */

@@ -14,22 +14,22 @@ import { rejectedStep, type StepCall } from "../steps/step-call.ts";
 import { type StepIdentity, StepNames } from "../steps/step-id.ts";
 import type { StepTools } from "../steps/step-types.ts";
 import { LazyAbortController } from "./abort.ts";
-import { abandonedOp, Compensation, failureOp, readFailure } from "./compensation.ts";
+import { abandonedOp, Compensation, failureOp, readFailure, undoSteps } from "./compensation.ts";
 import { Continuing } from "./continuing.ts";
 import { currentExecution, executionOf, runAs, type TracedExecution } from "./current.ts";
 import type { ExecutionResult } from "./execution.ts";
 import { FailureLog } from "./failure-log.ts";
 import { follow } from "./follow.ts";
 import { failedEnd, returnedEnd } from "./handler-end.ts";
-import { IdleDetector, SettleQueue } from "./idle-detector.ts";
+import { SettleQueue } from "./idle-detector.ts";
 import { afterMicrotasks } from "./microtasks.ts";
 import { PassBodies } from "./pass-bodies.ts";
 import { PassCheckpoints } from "./pass-checkpoints.ts";
-import { PassGrace } from "./pass-grace.ts";
 import type { HandlerTools, PassHandler, PassHost } from "./pass-host.ts";
 import type { PassOptions } from "./pass-options.ts";
+import { PassQuiet } from "./pass-quiet.ts";
 import { PassTimers } from "./pass-timers.ts";
-import { MISSING_GRACE_MS, RECORDED_GRACE_MS, UNDO_GRACE_MS } from "./pass-times.ts";
+import { MISSING_GRACE_MS } from "./pass-times.ts";
 import { stepToolsOf } from "./pass-tools.ts";
 import { type ReplayWatch, watchReplay } from "./replay-watch.ts";
 import { resultOf } from "./result-of.ts";
@@ -47,7 +47,7 @@ export class Pass implements PassHost, HandlerTools {
   readonly #names = new StepNames();
   readonly #records = new Map<string, StepRecord>();
   readonly #settling = new SettleQueue(this);
-  readonly #idle = new IdleDetector(this);
+  readonly #quiet: PassQuiet;
   readonly #driver: Driver<PassState, PassEvent>;
   readonly #checkpoints: PassCheckpoints;
   readonly #bodies: PassBodies;
@@ -63,11 +63,9 @@ export class Pass implements PassHost, HandlerTools {
   readonly #retries: ExtendedContext["retries"];
   readonly #undefinedSteps: ReadonlySet<string> | undefined;
   readonly #timers: PassTimers;
-  readonly #grace: PassGrace;
   readonly #replay: ReplayWatch;
   readonly #failures: FailureLog;
   readonly #continuing: Continuing;
-  #idleSerial: number | null = null;
   #resolve: (result: ExecutionResult) => void = () => {};
 
   constructor(options: PassOptions) {
@@ -85,7 +83,14 @@ export class Pass implements PassHost, HandlerTools {
     this.#time = new RunTime(ports.clock, input.extended ?? {}, failure === undefined);
     // What a handler that is replayed only to undo its steps asks for is not compared.
     this.#order = new StepOrderCheck(failure ? undefined : input.extended?.signatures);
-    this.#grace = new PassGrace(this.#timers, this);
+    const quiet = {
+      timers: this.#timers,
+      journal: this.#journal,
+      order: this.#order,
+      compensation: this.#compensation,
+      retries: this.#retries,
+    };
+    this.#quiet = new PassQuiet(quiet, this);
     this.#replay = watchReplay(options, this.#retries, failure !== undefined);
     this.#checkpoints = new PassCheckpoints(options, this);
     this.#rules = new RetryRules(options);
@@ -128,10 +133,6 @@ export class Pass implements PassHost, HandlerTools {
     return this.#settling.isIdle;
   }
 
-  get askedCount(): number {
-    return this.#order.askedCount;
-  }
-
   continueAs(data: unknown): unknown {
     return this.#continuing.continueAs(data);
   }
@@ -152,7 +153,7 @@ export class Pass implements PassHost, HandlerTools {
     }
     return new Promise((resolve) => {
       this.#resolve = resolve;
-      if (this.#compensation) this.#idle.notifyWhenIdle();
+      if (this.#compensation) this.#quiet.await();
       this.#runHandler(handler);
     });
   }
@@ -165,20 +166,14 @@ export class Pass implements PassHost, HandlerTools {
   #onDeadline(over: RunDeadlineError): void {
     this.#controller.abort(over);
     // The gateway waits a little for what it would undo.
-    if (this.#undoable.some((record) => record.isUnderWay)) this.#fail(over);
+    if (this.#undoable.some((record) => record.isUnderWay)) this.fail(over);
   }
 
   #runHandler(handler: PassHandler): void {
     this.#order.onHandlerStart();
     afterMicrotasks(() => this.#settling.isIdle && this.#order.onSettled());
-    let value: unknown;
-    try {
-      value = runAs(this.#execution, this, () => handler.call(this));
-    } catch (thrown) {
-      value = Promise.reject(thrown);
-    }
     follow(
-      value,
+      () => runAs(this.#execution, this, () => handler.call(this)),
       (returned) => this.#onReturned(returned),
       (thrown) => this.#onThrown(thrown),
     );
@@ -188,19 +183,19 @@ export class Pass implements PassHost, HandlerTools {
     if (this.#compensation) return;
     try {
       const overdue = this.#time.overdue();
-      if (overdue) return this.#fail(overdue);
+      if (overdue) return this.fail(overdue);
       this.#continuing.check(value);
       this.#driver.send({ type: "handler-ended", end: returnedEnd(value, this.#records.values(), this.#options) });
     } catch (thrown) {
-      this.#fail(thrown);
+      this.fail(thrown);
     }
   }
 
   #onThrown(thrown: unknown): void {
-    if (!this.#compensation) this.#fail(thrown);
+    if (!this.#compensation) this.fail(thrown);
   }
 
-  #fail(raw: unknown): void {
+  fail(raw: unknown): void {
     const { mode, ports } = this.#options;
     const thrown = readThrown(raw);
     const end = failedEnd(thrown, this.#rules.ofHandler({ thrown, raw }));
@@ -209,7 +204,7 @@ export class Pass implements PassHost, HandlerTools {
     if (!end.final || undoable.length === 0) return this.#driver.send({ type: "handler-ended", end });
     const nowMs = ports.clock.nowMs();
     const isTargeted = mode.type === "targeted";
-    if (!isTargeted && this.#driver.state.phase === "open") this.#failures.runIsUndone(undoable.length);
+    if (!isTargeted && this.isOpen) this.#failures.runIsUndone(undoable.length);
     const op = isTargeted ? abandonedOp(mode.hash, nowMs) : failureOp(thrown.error, this.#undoable, nowMs);
     this.#driver.send({ type: "handler-ended", end: { type: "op", op, final: isTargeted } });
   }
@@ -218,25 +213,25 @@ export class Pass implements PassHost, HandlerTools {
     const outer = currentExecution()?.step;
     if (outer?.active) return nestedCall(call, outer);
     // One promise for all would keep every handler that awaits it.
-    if (this.#driver.state.phase !== "open" || this.#compensation?.isCollecting === false) return new Promise(() => {});
+    if (!this.isOpen || this.#compensation?.isCollecting === false) return new Promise(() => {});
     try {
       const identity = this.#names.next(call.id);
       const asked = this.#rules.forGateway(identity.hash, call);
-      return this.#openStep(identity, this.#options.intercept?.(identity.fullId, asked) ?? asked).promise;
+      return this.openStep(identity, this.#options.intercept?.(identity.fullId, asked) ?? asked).promise;
     } catch (error) {
       return rejectedStep(error);
     }
   }
 
-  #openStep(identity: StepIdentity, call: StepCall): StepRecord {
+  openStep(identity: StepIdentity, call: StepCall): StepRecord {
     const { hash } = identity;
     const memo = this.#journal.lookup(hash);
     const record = new StepRecord(identity, call, memo?.type === "input" ? memo.input : call.args, this.#records.size);
     record.isRecorded = memo !== undefined && memo.type !== "input";
     this.#records.set(hash, record);
-    this.#idle.noteActivity();
+    this.#quiet.noteActivity();
     this.#replay.onFound(memo !== undefined || hash in this.#retries);
-    if (this.#compensation?.isCollecting) this.#idle.notifyWhenIdle();
+    if (this.#compensation?.isCollecting) this.#quiet.await();
     this.#order.onFound(record);
     if (call.compensate !== undefined) this.#undoable.push(record);
     if (memo === undefined || memo.type === "input") {
@@ -245,7 +240,7 @@ export class Pass implements PassHost, HandlerTools {
     }
     const conflict = signatureConflict(this.#options.input.extended?.signatures?.[hash], record);
     if (conflict && !this.#compensation) {
-      this.#fail(new NonDeterminismError(conflict.recorded, conflict.found));
+      this.fail(new NonDeterminismError(conflict.recorded, conflict.found));
       return record;
     }
     if (memo.type === "error") record.outcome = { type: "error", error: memo.error };
@@ -254,8 +249,8 @@ export class Pass implements PassHost, HandlerTools {
       record.outcome = { type: "memo", value };
       this.#compensation?.collect(record, value);
     }
-    for (const ready of this.#journal.ask(hash)) this.#settleLater(ready);
-    if (this.#journal.heldCount > 0) this.#idle.notifyWhenIdle();
+    for (const ready of this.#journal.ask(hash)) this.settleLater(ready);
+    if (this.#journal.heldCount > 0) this.#quiet.await();
     for (const released of this.#order.releaseHeld()) this.#reportFound(released);
     return record;
   }
@@ -268,10 +263,10 @@ export class Pass implements PassHost, HandlerTools {
     record.attempt = mode.type === "in-place" ? (retry?.attempt ?? 0) : input.attempt;
     if (this.#compensation?.isCollecting) return this.#abandon(record);
     const overdue = this.#time.overdue();
-    if (overdue) return this.#fail(overdue);
+    if (overdue) return this.fail(overdue);
     if (isKnown || retry !== undefined || this.#order.mayStart(record)) return this.#reportFound(record);
     // Its place on record is another step's, unless the code still asks for that one.
-    this.#idle.notifyWhenIdle();
+    this.#quiet.await();
   }
 
   #reportFound(record: StepRecord): void {
@@ -290,14 +285,14 @@ export class Pass implements PassHost, HandlerTools {
     this.#driver.send({ type: "handler-ended", end: { type: "op", op, final: true } });
   }
 
-  #settleLater(hash: string): void {
+  settleLater(hash: string): void {
     const record = this.#records.get(hash);
     if (record) this.#settling.add(record);
   }
 
   settle(record: StepRecord): void {
-    if (this.#driver.state.phase !== "open") return;
-    this.#idle.noteActivity();
+    if (!this.isOpen) return;
+    this.#quiet.noteActivity();
     this.#order.onSettling(record);
     this.#replay.onSettling(record);
     record.settle();
@@ -307,46 +302,8 @@ export class Pass implements PassHost, HandlerTools {
     this.#order.onSettled();
   }
 
-  onNews(): void {
-    this.#idle.notifyWhenIdle();
-  }
-
-  onIdle(): void {
-    if (this.#journal.heldCount > 0) {
-      for (const hash of this.#journal.releaseEarliest()) this.#settleLater(hash);
-      return this.#idle.notifyWhenIdle();
-    }
-    if (this.#compensation?.isCollecting) return this.#onCollected(this.#compensation);
-    if (this.#order.heldCount > 0) return this.#grace.start(RECORDED_GRACE_MS, () => this.#conflict());
-    // Ending now would only be asked for again at once.
-    const isRetryMissing = Object.keys(this.#retries).some((hash) => !this.#records.has(hash));
-    if (isRetryMissing && !this.#compensation) return this.#grace.start(RECORDED_GRACE_MS, () => this.#sendIdle());
-    this.#sendIdle();
-  }
-
-  #sendIdle(): void {
-    const serial = this.#idleSerial;
-    this.#idleSerial = null;
-    if (serial !== null) this.#driver.send({ type: "quiet", serial });
-  }
-
-  #conflict(): void {
-    const conflict = this.#order.conflict();
-    if (conflict) this.#fail(new NonDeterminismError(conflict.recorded, conflict.found));
-  }
-
-  #onCollected(compensation: Compensation): void {
-    const isMissing = compensation.isMissingSome((hash) => this.#records.has(hash));
-    return isMissing ? this.#grace.start(UNDO_GRACE_MS, () => this.#undo(compensation)) : void this.#undo(compensation);
-  }
-
-  async #undo(compensation: Compensation): Promise<void> {
-    if (this.#driver.state.phase !== "open" || !compensation.isCollecting) return;
-    compensation.isCollecting = false;
-    const error = await compensation.run((identity, call) => this.#openStep(identity, call).promise);
-    if (this.#driver.state.phase === "open") this.#failures.undone(error.compensation);
-    const body = JSON.stringify({ ...error, __serialized: true });
-    this.#driver.send({ type: "handler-ended", end: { type: "failed", body, final: true } });
+  undo(): void {
+    if (this.#compensation) void undoSteps(this.#compensation, this, this.#failures);
   }
 
   #run(effect: PassEffect): void {
@@ -360,18 +317,17 @@ export class Pass implements PassHost, HandlerTools {
       case "checkpoint":
         return this.#checkpoints.store(effect);
       case "settle":
-        for (const { hash } of effect.ops) this.#settleLater(hash);
+        for (const { hash } of effect.ops) this.settleLater(hash);
         return;
       case "watch":
-        this.#idleSerial = effect.serial;
-        return this.#idle.notifyWhenIdle();
+        return this.#quiet.watch(effect.serial);
       case "watch-missing":
         this.#timers.set(MISSING_GRACE_MS, () => this.#driver.send({ type: "missing", serial: effect.serial }));
         return;
       case "abort":
         return this.#controller.abort();
       case "reply": {
-        this.#idle.stop();
+        this.#quiet.stop();
         this.#settling.clear();
         this.#timers.cancelAll();
         this.#options.signal.removeEventListener("abort", this.#onUnwanted);

@@ -153,7 +153,7 @@ class Attempt implements BodyOwner {
     this.#entry = { requestId: execution.requestId, stepId: fullId, fromMs: this.#fromMs };
     ports.runningSteps?.add(this.#entry);
     follow(
-      value,
+      () => value,
       (settled) => this.#onValue(settled),
       (thrown) => this.#onError(thrown),
     );

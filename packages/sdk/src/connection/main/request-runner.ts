@@ -3,7 +3,6 @@
  * thread's side is `thread/request-manager.ts`.
  */
 import { HoldfastError, type Log, toPlainError, unreachable } from "@holdfast/core";
-import type { CheckpointOutcome } from "@holdfast/protocol";
 import type { CancelSignal } from "../../execution/abort.ts";
 import type { CheckpointPort, ExecutionResult, ExecutionStrategy } from "../../execution/execution.ts";
 import type { MainMessage, ThreadMessage } from "../shared/messages.ts";
@@ -107,7 +106,7 @@ class RunningRequest implements CheckpointPort {
     return this.#deps.leaseGuard.whenConfirmed(this.#identity.requestId, this.#signal);
   }
 
-  checkpoint(bytes: Uint8Array): Promise<CheckpointOutcome> {
+  checkpoint(bytes: Uint8Array): ReturnType<CheckpointPort["checkpoint"]> {
     const { ledger, send } = this.#deps;
     const { requestId } = this.#identity;
     // As a reply it becomes an error that says how large it was.
