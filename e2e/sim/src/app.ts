@@ -352,7 +352,7 @@ export class AppNode {
           if (outcome === "stored" && actor.alive) oracle.checkpointStored(runId, ops);
           return outcome;
         };
-        const result = await strategy.execute(request, { ...port, checkpoint }, signal);
+        const result = await strategy.execute(request, { checkpoint, whenConfirmed: () => port.whenConfirmed?.() }, signal);
         if (!result.stale && actor.alive) oracle.replies(requestId, runId, result);
         return result;
       },
