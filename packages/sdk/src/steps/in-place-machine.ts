@@ -39,7 +39,9 @@ export function findInPlace(before: OpenPass, step: FoundStep, due: boolean): Ne
 
 function startNow(state: NextOpenPass, step: FoundStep): NextPass {
   state.running += 1;
-  return [state, [{ do: "start", step }]];
+  // What was parked before it is to be reported now that a body runs.
+  const [next, effects] = proceed(state);
+  return [next, [{ do: "start", step }, ...effects]];
 }
 
 export function finishInPlace(before: OpenPass, op: OpText, maySettle: boolean): NextPass {
