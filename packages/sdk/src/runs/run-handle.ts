@@ -4,7 +4,7 @@ import { isRecord } from "@holdfast/protocol";
 import { type FollowOptions, followRuns } from "../events/follow-runs.ts";
 import { apiBase, type GatewayAccess } from "../events/gateway-access.ts";
 import type { RunEvent } from "../events/run-events.ts";
-import { cancelRun, fetchRun, lookUpRun, type Run, type RunStatus } from "../events/runs.ts";
+import { cancelRun, type FetchWait, lookUpRun, type Run, type RunStatus } from "../events/runs.ts";
 import type { SendPorts } from "../events/send-http.ts";
 import { type DurationLike, durationMsOf } from "../steps/points-in-time.ts";
 import { reviveError } from "../steps/revive-error.ts";
@@ -25,6 +25,11 @@ export interface ResultOptions {
 /** A run that was started. */
 export interface RunHandle<Output = unknown> {
   readonly id: string;
+  /**
+   * As it is now. Of a run that a gateway has started or shown to this handle it waits for up to 30 s where gateways
+   * restart, or write it again after a failover of the database; so does `cancel`.
+   * @throws HoldfastError `NOT_FOUND`, `RUNS_UNAVAILABLE`
+   */
   readonly status: () => Promise<RunStatus>;
   /**
    * Waits for the end of the run, or of what it went on as (`continueAs`), and gives what the function returned. Rejects with the error that the run failed with;
@@ -67,20 +72,45 @@ export function runHandle<Output>(
   ports: SendPorts,
   { isKnown = false }: { readonly isKnown?: boolean } = {},
 ): RunHandle<Output> {
+  let isSeen = isKnown;
+  const patiently = async <T>(ask: () => Promise<T>): Promise<T> => {
+    const answer = await (isSeen ? untilAnswered(ask, ports) : ask());
+    isSeen = true;
+    return answer;
+  };
   return {
     id,
-    status: async () => (await existing(access, id, ports)).status,
-    result: (options = {}) => resultOf<Output>(access, { id, isKnown }, options, ports),
-    cancel: () => cancelRun(access, id, ports),
+    status: async () => (await patiently(() => existing(access, id, ports))).status,
+    result: (options = {}) => resultOf<Output>(access, { id, isKnown: isSeen }, options, ports),
+    cancel: () => patiently(() => cancelRun(access, id, ports)),
     follow: (options = {}) => followRuns(access, { runId: id }, options, ports),
   };
 }
 
+/** Asks again about a run that was there, as long as it may be away. */
+async function untilAnswered<T>(ask: () => Promise<T>, { clock, timers, random }: SendPorts): Promise<T> {
+  const askedMs = clock.monotonicMs();
+  for (let failures = 1; ; failures += 1) {
+    try {
+      return await ask();
+    } catch (error) {
+      const isLasting = isFinal(error) && !isMissing(error);
+      if (isLasting || clock.monotonicMs() - askedMs >= MISSING_MS) throw error;
+      await sleep(timers, backoffDelayMs(RETRY, failures, random));
+    }
+  }
+}
+
 async function existing(access: GatewayAccess, id: string, ports: SendPorts): Promise<Run> {
-  const run = await fetchRun(access, id, ports);
-  if (run?.continuedAs) return existing(access, run.continuedAs, ports);
-  if (run) return run;
-  throw noSuchRun(access, id);
+  const run = await seen(access, id, ports);
+  return run.continuedAs ? existing(access, run.continuedAs, ports) : run;
+}
+
+async function seen(access: GatewayAccess, id: string, ports: SendPorts, wait?: FetchWait): Promise<Run> {
+  const run = await lookUpRun(access, id, ports, wait);
+  if (run === "GONE") throw noSuchRun(access, id);
+  if (run === "NOWHERE") throw new HoldfastError("RUNS_UNAVAILABLE", `No gateway knows of run ${id} now.`);
+  return run;
 }
 
 const noSuchRun = (access: GatewayAccess, id: string): HoldfastError =>
@@ -142,13 +172,7 @@ class Poll {
     for (let failures = 0; !this.#signal.aborted; ) {
       const askedMs = clock.monotonicMs();
       try {
-        const run = await lookUpRun(this.#access, this.#id, this.#ports, { waitMs: POLL_MS, signal: this.#signal });
-        if (typeof run === "string") {
-          missingMs ??= clock.monotonicMs();
-          const isBrief = this.#isKnown && clock.monotonicMs() - missingMs < MISSING_MS;
-          if (run === "GONE" && !isBrief) throw noSuchRun(this.#access, this.#id);
-          throw new HoldfastError("RUNS_UNAVAILABLE", `No gateway knows of run ${this.#id} now.`);
-        }
+        const run = await seen(this.#access, this.#id, this.#ports, { waitMs: POLL_MS, signal: this.#signal });
         missingMs = null;
         this.#isKnown = true;
         const next = run.endedMs === null ? null : run.continuedAs;
@@ -162,7 +186,10 @@ class Poll {
       } catch (error) {
         if (this.#signal.aborted) return null;
         failures += 1;
-        if (clock.monotonicMs() - answeredMs > PATIENCE_MS || isFinal(error)) throw error;
+        const nowMs = clock.monotonicMs();
+        if (isMissing(error)) missingMs ??= nowMs;
+        const isBrief = this.#isKnown && isMissing(error) && nowMs - (missingMs ?? nowMs) < MISSING_MS;
+        if (nowMs - answeredMs > PATIENCE_MS || (isFinal(error) && !isBrief)) throw error;
         await sleep(timers, backoffDelayMs(RETRY, failures, random), this.#signal);
       }
     }
@@ -185,6 +212,8 @@ function isFinal(error: unknown): boolean {
     /: 4\d\d |rejected the signing key/.test(error.message)
   );
 }
+
+const isMissing = (error: unknown): boolean => HoldfastError.is(error) && error.code === "NOT_FOUND";
 
 function outputOf<Output>(run: Run): Output {
   switch (run.status) {

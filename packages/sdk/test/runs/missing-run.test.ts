@@ -86,6 +86,43 @@ describe("The handle of a run that a gateway has just started, or shown", () => 
     await expect(settled(handle.result(), clock)).rejects.toMatchObject(noRun);
     expect(clock.monotonicMs()).toBeGreaterThanOrEqual(30_000);
   });
+
+  const starting = Array.from({ length: 8 }, (): Answer => [503, { error: "starting", code: "GATEWAY_STARTING" }]);
+
+  test.each<[string, readonly Answer[]]>([
+    ["a gateway that starts", [...starting, GOING]],
+    ["a proxy in front of none", [PROXY, PROXY, GOING]],
+    ["a database that lacks it after a failover", [GONE, GONE, GOING]],
+  ])("waits for %s with status()", async (_what, answers) => {
+    const { handle, clock } = handleOf(answers, true);
+    expect(await settled(handle.status(), clock)).toBe("RUNNING");
+  });
+
+  test("has been shown it by a status() before", async () => {
+    const { handle, clock } = handleOf([GOING, GONE, GONE, DONE]);
+    expect(await handle.status()).toBe("RUNNING");
+    expect(await settled(handle.status(), clock)).toBe("COMPLETED");
+  });
+
+  test("waits with cancel(), too", async () => {
+    const { handle, clock } = handleOf([...starting, GONE, [200, { cancelled: true }]], true);
+    expect(await settled(handle.cancel(), clock)).toBe(true);
+  });
+
+  test.each<[string, Answer, object]>([
+    ["the run stays away", GONE, noRun],
+    ["no gateway comes", [503, "busy"], { code: "RUNS_UNAVAILABLE" }],
+  ])("gives up on status() after half a minute where %s", async (_what, answer, error) => {
+    const { handle, clock } = handleOf([answer], true);
+    await expect(settled(handle.status(), clock)).rejects.toMatchObject(error);
+    expect(clock.monotonicMs()).toBeGreaterThanOrEqual(30_000);
+  });
+
+  test("gives up on status() at once where the gateway refuses", async () => {
+    const { handle, clock } = handleOf([[400, { error: "No.", code: "BODY_INVALID" }]], true);
+    await expect(handle.status()).rejects.toMatchObject({ code: "BODY_INVALID" });
+    expect(clock.monotonicMs()).toBe(0);
+  });
 });
 
 describe("Bad input of runs.list", () => {
