@@ -179,7 +179,11 @@ describe("An approval of a graph", () => {
         const answer = await fetch(`${url}/v1/signals`, { method: "POST", body });
         expect([answer.status, await answer.json()]).toMatchObject([400, { code: "GRAPH_ANSWER_INVALID" }]);
       }
-      await expect(app.sendSignal({ signal, data: { approved } })).rejects.toThrow(/"ask".*goes on waiting/);
+      await expect(app.sendSignal({ signal, data: { approved } })).rejects.toMatchObject({
+        code: "GRAPH_ANSWER_INVALID",
+        status: 400,
+        message: expect.stringMatching(/"ask".*goes on waiting/),
+      });
       expect(await asked()).toBe("running");
       await app.sendSignal({ signal, data: { approved: false } });
       expect(await app.runs.handle(id).result()).toEqual({ way: "rejected" });

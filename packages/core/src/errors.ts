@@ -586,6 +586,8 @@ export class HoldfastError extends Error {
   readonly code: ErrorCode;
   /** The address of the page about the code, once the documentation has one. */
   declare readonly docs?: string;
+  /** Of a gateway's answer, where that is what went wrong: its HTTP status. */
+  declare readonly status?: number;
 
   constructor(code: ErrorCode, message: string, options?: { readonly cause?: unknown }) {
     super(message, options);

@@ -1,9 +1,11 @@
 /** The client of graphs for one tenant: each call is one of the gateway's API. */
+import { HoldfastError } from "@holdfast/core";
 import type { Holdfast, HoldfastFunction } from "holdfast";
 import type { Graph } from "../definition/graph.ts";
 import type { NodeTypeInfo } from "../definition/node-types.ts";
 import type { GraphProblem } from "../definition/problems.ts";
 import { validateGraph } from "../definition/validate-graph.ts";
+import { own } from "../json/json-size.ts";
 import { configProblems } from "../nodes/config-problems.ts";
 import type { NodeType } from "../nodes/node-type.ts";
 import type { GraphStatus } from "../status/graph-status.ts";
@@ -58,9 +60,11 @@ export class GraphClient implements Graphs {
 
   async put(graph: Graph, { expectedRevision }: { readonly expectedRevision?: number } = {}): Promise<PutGraph> {
     const { infos, types, place } = this.#parts;
+    const id = own(graph, "id");
+    if (typeof id !== "string" || id === "") throw unusable(await this.validate(graph));
     const found = await configProblems(graph, types);
     const body = { graph, ...place, nodeTypes: infos, ...given({ expectedRevision }) };
-    const stored = await this.#call<PutGraph>(pathOf(graph.id), { method: "PUT", body });
+    const stored = await this.#call<PutGraph>(pathOf(id), { method: "PUT", body });
     return { ...stored, problems: [...stored.problems, ...found] };
   }
 
@@ -116,6 +120,12 @@ export class GraphClient implements Graphs {
   #handle({ runId, isNew }: Started): GraphRunHandle {
     return { ...this.#parts.app.runs.handle(runId), isNew };
   }
+}
+
+/** A graph without an id has no route. */
+function unusable(problems: readonly GraphProblem[]): HoldfastError {
+  const [first] = problems.map(({ message, fix }) => ` ${message} ${fix}`);
+  return Object.assign(new HoldfastError("GRAPH_INVALID", `The graph cannot be stored.${first ?? ""}`), { problems });
 }
 
 /** Without what is undefined. */

@@ -87,6 +87,22 @@ test("a refusal is an error with the gateway's code, with status, problems and r
   await expect(others.get("g")).rejects.toMatchObject({ code: "GRAPH_UNAVAILABLE" });
 });
 
+test("a refusal keeps a code that only newer gateways know", async () => {
+  const { flows } = flowsOf(() => [400, { code: "GRAPH_NEW", error: "No." }]);
+  await expect(flows.get("g")).rejects.toMatchObject({ code: "GRAPH_NEW", status: 400, message: "No." });
+});
+
+test("what is no graph, or no JSON, is refused with a code before anything is sent", async () => {
+  const { flows, calls } = flowsOf(() => [200, {}]);
+  for (const wrong of [null, 7, {}, { id: "" }, { id: 7 }]) {
+    const refused = { code: "GRAPH_INVALID", problems: expect.arrayContaining([expect.anything()]) };
+    await expect(flows.put(wrong as never), JSON.stringify(wrong)).rejects.toMatchObject(refused);
+  }
+  const noJson = { code: "OPTION_INVALID", message: expect.stringContaining("is not JSON") };
+  await expect(flows.execute("g", { n: 1n })).rejects.toMatchObject(noJson);
+  expect(calls).toEqual([]);
+});
+
 test("node types that cannot be used are refused", () => {
   const config = v.object({});
   const run = (): void => {};

@@ -53,7 +53,8 @@ export class HoldfastClient<const Schemas extends SchemaMap = NoSchemas> {
 
   /**
    * Sends a signal to the run that waits for it; `runId` is absent when none does.
-   * @throws HoldfastError `SIGNAL_SEND_FAILED`, `OPTION_INVALID`
+   * @throws HoldfastError `SIGNAL_SEND_FAILED`, `OPTION_INVALID`; the gateway's code of what it refuses, such as
+   *   `GRAPH_ANSWER_INVALID`
    */
   sendSignal(signal: OutgoingSignal): Promise<SentSignal> {
     return sendSignal(this.options, signal, this.#ports());
@@ -73,7 +74,8 @@ export class HoldfastClient<const Schemas extends SchemaMap = NoSchemas> {
    * `id` makes it idempotent: the same id again, within 30 days, is the same run. The function is named by itself, by
    * `referenceFunction`, or as text: `app.invoke<typeof order>("shop-order")`. Holdfast's gateway only.
    *
-   * @throws HoldfastError `OPTION_INVALID`, `EVENT_INVALID`, `NOT_FOUND`, `RUN_START_FAILED`
+   * @throws HoldfastError `OPTION_INVALID`, `EVENT_INVALID`, `RUN_START_FAILED`; the gateway's code of what it
+   *   refuses, such as `NOT_FOUND`
    * @throws RunNotStartedError when `rateLimit`, `idempotency` or `singleton` of the function skips the run
    *   (`RUN_SKIPPED`), or `debounce` or `batchEvents` puts it off (`RUN_POSTPONED`)
    */
@@ -113,7 +115,7 @@ export class HoldfastClient<const Schemas extends SchemaMap = NoSchemas> {
   /**
    * Calls a path of the gateway's HTTP API (`v1/graphs`), with the keys of this app; for packages that build on this
    * one. Tried again after network errors and answers 5xx and 429; any other answer is given as it is.
-   * @throws HoldfastError `GATEWAY_CALL_FAILED`
+   * @throws HoldfastError `GATEWAY_CALL_FAILED`, `OPTION_INVALID` where the body is no JSON
    */
   call(path: string, request: GatewayRequest = {}): Promise<GatewayAnswer> {
     return callApi(this.options, path, request, this.#ports());

@@ -1,6 +1,6 @@
 /** A call of any path of a gateway's API, for packages that build on this one. */
 import { apiBase, type GatewayAccess } from "./gateway-access.ts";
-import { callFailed, callSigned, type Judgement, mayPass, type SendPorts } from "./send-http.ts";
+import { callFailed, callSigned, type Judgement, jsonText, mayPass, type SendPorts } from "./send-http.ts";
 
 export interface GatewayRequest {
   /** Default: POST with a body, GET without. */
@@ -17,7 +17,7 @@ export interface GatewayAnswer {
   readonly body: unknown;
 }
 
-/** @throws HoldfastError `GATEWAY_CALL_FAILED` */
+/** @throws HoldfastError `GATEWAY_CALL_FAILED`, `OPTION_INVALID` */
 export async function callApi(
   access: GatewayAccess,
   path: string,
@@ -28,7 +28,7 @@ export async function callApi(
   const request = {
     url,
     headers: body === undefined ? {} : { "Content-Type": "application/json" },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    ...(body === undefined ? {} : { body: jsonText(body, `The body of ${path}`) }),
     ...(method === undefined ? {} : { method }),
     ...(signal === undefined ? {} : { signal }),
   };

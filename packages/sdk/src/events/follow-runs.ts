@@ -6,7 +6,7 @@ import {
   type BackoffPolicy,
   backoffDelayMs,
   type ErrorCode,
-  HoldfastError,
+  type HoldfastError,
   messageOf,
   type ServerSentEvent,
   ServerSentReader,
@@ -17,6 +17,7 @@ import { apiBase, type GatewayAccess } from "./gateway-access.ts";
 import { type RunEvent, readContinued, readFacts, readSnapshot } from "./run-events.ts";
 import type { RunStatus } from "./runs.ts";
 import {
+  callFailed,
   isKeyRefused,
   jsonRecord,
   KEY_REFUSED,
@@ -149,6 +150,7 @@ type Opened =
       readonly type: "FAILED";
       readonly reason: string;
       readonly cause?: unknown;
+      readonly status?: number;
       /** The gateway's, where it has refused. */
       readonly code?: ErrorCode;
       /** Trying again does not help. */
@@ -206,7 +208,7 @@ async function openWith(
     const isLost = body.code === "POSITION_INVALID" && "Last-Event-ID" in headers;
     const said = typeof body.error === "string" ? body.error : "its answer is no stream";
     const isFinal = !isLost && !mayPass(status);
-    return { type: "FAILED", reason: `${status} ${said}`, isFinal, isLost, ...refusalCode(status, body) };
+    return { type: "FAILED", reason: `${status} ${said}`, status, isFinal, isLost, ...refusalCode(status, body) };
   } catch (cause) {
     close();
     return { type: "FAILED", reason: messageOf(cause), cause, isFinal: false, isLost: false };
@@ -233,8 +235,7 @@ async function* messagesOf(
   }
 }
 
-function unavailable(url: string, { reason, cause, code }: Extract<Opened, { type: "FAILED" }>): HoldfastError {
-  const { origin, pathname } = new URL(url);
-  const message = `The gateway at ${origin} cannot be followed at ${pathname}: ${reason}`;
-  return new HoldfastError(code ?? "RUNS_UNAVAILABLE", message, { cause });
+function unavailable(url: string, { code, ...failed }: Extract<Opened, { type: "FAILED" }>): HoldfastError {
+  const what = `cannot be followed at ${new URL(url).pathname}`;
+  return callFailed(code ?? "RUNS_UNAVAILABLE", url, what, { ...failed, tries: "" });
 }

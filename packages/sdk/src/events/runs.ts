@@ -8,6 +8,7 @@ import {
   callSigned,
   type Judgement,
   jsonRecord,
+  jsonText,
   refused,
   type SendPorts,
   type SendRequest,
@@ -187,12 +188,12 @@ export function cancelRun(options: GatewayAccess, runId: string, ports: SendPort
 }
 
 /** What is done with a run after its end; the answer names the run that goes on. Called again it does the same. */
-export function repairRun(
+export async function repairRun(
   options: GatewayAccess,
   { runId, verb, body }: { readonly runId: string; readonly verb: "rerun" | "fork" | "resume"; readonly body: object },
   ports: SendPorts,
 ): Promise<string> {
-  const call = { path: runPath(runId, `/${verb}`), body: JSON.stringify(body) };
+  const call = { path: runPath(runId, `/${verb}`), body: jsonText(body, `The body of ${verb}()`) };
   return get(options, call, ports, (_status, made) => (typeof made.runId === "string" ? made.runId : undefined));
 }
 

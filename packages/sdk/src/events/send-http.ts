@@ -58,20 +58,16 @@ interface Refused {
   readonly retry: boolean;
   readonly reason: string;
   readonly cause?: unknown;
+  /** Of the answer, where there was one. */
+  readonly status?: number;
   /** What the gateway calls it, where it has refused. */
   readonly code?: ErrorCode;
 }
 
 /** `tries` is empty, or says how often it was tried. */
-export type PostOutcome<T> =
-  | { readonly ok: true; readonly value: T }
-  | {
-      readonly ok: false;
-      readonly reason: string;
-      readonly tries: string;
-      readonly cause?: unknown;
-      readonly code?: ErrorCode;
-    };
+export type PostOutcome<T> = { readonly ok: true; readonly value: T } | FailedCall;
+
+export type FailedCall = Omit<Refused, "retry"> & { readonly tries: string };
 
 /** What takes a call and is silent: a process that is not there refuses it at once. */
 const SILENT = "it may run and wait for its database";
@@ -88,10 +84,9 @@ export async function callGateway<T>(
   for (let attempt = 1; ; attempt += 1) {
     const outcome = await tryOnce(request, ports, judge);
     if (outcome.ok) return outcome;
-    if (!outcome.retry || attempt >= (request.tries ?? MAX_TRIES) || request.signal?.aborted) {
-      const { reason, cause, code } = outcome;
-      const tries = attempt === 1 ? "" : ` (after ${attempt} tries)`;
-      return { ok: false, reason, tries, cause, ...(code === undefined ? {} : { code }) };
+    const { retry, ...failed } = outcome;
+    if (!retry || attempt >= (request.tries ?? MAX_TRIES) || request.signal?.aborted) {
+      return { ...failed, tries: attempt === 1 ? "" : ` (after ${attempt} tries)` };
     }
     await sleep(ports.timers, backoffDelayMs(RETRY, attempt, ports.random), request.signal);
   }
@@ -162,6 +157,18 @@ function networkReason(error: unknown): string {
   return cause === undefined ? messageOf(error) : `${messageOf(error)} (${messageOf(cause)})`;
 }
 
+/**
+ * @param what for the message
+ * @throws HoldfastError `OPTION_INVALID`
+ */
+export function jsonText(value: unknown, what: string): string {
+  try {
+    return JSON.stringify(value);
+  } catch (cause) {
+    throw new HoldfastError("OPTION_INVALID", `${what} is not JSON: ${messageOf(cause)}`, { cause });
+  }
+}
+
 /** The object that a body holds; empty when it holds none. */
 export function jsonRecord(text: string): Record<string, unknown> {
   try {
@@ -188,7 +195,7 @@ export const saidOf = ({ error }: Readonly<Record<string, unknown>>, text: strin
 /** An answer that is not what such a call answers. */
 export function refused(status: number, text: string, body = jsonRecord(text)): Refused {
   const reason = `${status} ${saidOf(body, text)}`;
-  return { ok: false, retry: mayPass(status), reason, ...refusalCode(status, body) };
+  return { ok: false, retry: mayPass(status), reason, status, ...refusalCode(status, body) };
 }
 
 /** @param what the gateway did or did not do, for the message */
@@ -196,7 +203,11 @@ export function callFailed(
   code: ErrorCode,
   url: string,
   what: string,
-  { tries, reason, cause }: Extract<PostOutcome<unknown>, { readonly ok: false }>,
+  { tries, reason, cause, status }: Omit<FailedCall, "ok">,
 ): HoldfastError {
-  return new HoldfastError(code, `The gateway at ${new URL(url).origin} ${what}${tries}: ${reason}`, { cause });
+  const message = `The gateway at ${new URL(url).origin} ${what}${tries}: ${reason}`;
+  return withStatus(new HoldfastError(code, message, { cause }), status);
 }
+
+export const withStatus = (error: HoldfastError, status: number | undefined): HoldfastError =>
+  status === undefined ? error : Object.assign(error, { status });

@@ -1,8 +1,8 @@
 /** Sends a signal to the run that waits for it. `send-http.ts` makes the call and repeats it. */
-import { HoldfastError, messageOf } from "@holdfast/core";
+import { HoldfastError } from "@holdfast/core";
 import { isRecord, WIRE_LIMITS } from "@holdfast/protocol";
 import { apiBase, type GatewayAccess } from "./gateway-access.ts";
-import { callFailed, callSigned, type Judgement, jsonRecord, refused, type SendPorts } from "./send-http.ts";
+import { callFailed, callSigned, type Judgement, jsonRecord, jsonText, refused, type SendPorts } from "./send-http.ts";
 
 export interface OutgoingSignal {
   readonly signal: string;
@@ -18,7 +18,8 @@ export interface SentSignal {
 /**
  * Sends a signal to the run that waits for it. Network errors, 5xx and 429 are tried again, five tries in all; a signing
  * key that is refused is followed by the fallback key.
- * @throws HoldfastError `SIGNAL_SEND_FAILED`, `OPTION_INVALID`
+ * @throws HoldfastError `SIGNAL_SEND_FAILED`, `OPTION_INVALID`; the gateway's code of what it refuses, such as
+ *   `GRAPH_ANSWER_INVALID`
  */
 export async function sendSignal(options: GatewayAccess, given: OutgoingSignal, ports: SendPorts): Promise<SentSignal> {
   const { signal, data } = given ?? {};
@@ -31,7 +32,7 @@ export async function sendSignal(options: GatewayAccess, given: OutgoingSignal, 
     judge,
   );
   if (answer.ok) return answer.value;
-  throw callFailed("SIGNAL_SEND_FAILED", url, `did not accept the signal "${signal}"`, answer);
+  throw callFailed(answer.code ?? "SIGNAL_SEND_FAILED", url, `did not accept the signal "${signal}"`, answer);
 }
 
 function encode(signal: unknown, data: unknown): string {
@@ -47,13 +48,7 @@ function encode(signal: unknown, data: unknown): string {
       `A signal's name must have at most ${WIRE_LIMITS.maxSignalLength} characters and no NUL, not ${JSON.stringify(signal.slice(0, 40))}.`,
     );
   }
-  try {
-    return JSON.stringify(data === undefined ? { signal } : { signal, data });
-  } catch (cause) {
-    throw new HoldfastError("OPTION_INVALID", `The data of signal "${signal}" is not JSON: ${messageOf(cause)}`, {
-      cause,
-    });
-  }
+  return jsonText({ signal, data }, `The data of signal "${signal}"`);
 }
 
 function judge(status: number, text: string): Judgement<SentSignal> {

@@ -1,5 +1,5 @@
 /** Starts a run of one function at the gateway: reads the options, makes the request, says what came of it. */
-import { type Clock, type ErrorCode, HoldfastError, messageOf } from "@holdfast/core";
+import { type Clock, HoldfastError, messageOf } from "@holdfast/core";
 import { isRecord } from "@holdfast/protocol";
 import type { UntypedData } from "../events/event-types.ts";
 import { apiBase, type GatewayAccess } from "../events/gateway-access.ts";
@@ -9,9 +9,11 @@ import {
   callSigned,
   type Judgement,
   jsonRecord,
+  refusalCode,
   refused,
   type SendPorts,
   saidOf,
+  withStatus,
 } from "../events/send-http.ts";
 import { checkKnown } from "../options.ts";
 import { type DurationLike, durationMsOf, type InstantLike, instantOf } from "../steps/points-in-time.ts";
@@ -75,7 +77,7 @@ export interface StartedRun {
 
 /**
  * Network errors, 5xx and 429 are tried again with the same seed, by which the gateway knows a repeated request.
- * @throws HoldfastError `OPTION_INVALID`, `EVENT_INVALID`, `NOT_FOUND`, `RUN_START_FAILED`
+ * @throws HoldfastError `OPTION_INVALID`, `EVENT_INVALID`, `RUN_START_FAILED`; the gateway's code of what it refuses
  * @throws RunNotStartedError `RUN_SKIPPED`, `RUN_POSTPONED`
  */
 export async function invokeRun(
@@ -144,22 +146,14 @@ function encode(body: { readonly data: unknown }): string {
 
 const invalid = (message: string): HoldfastError => new HoldfastError("OPTION_INVALID", message);
 
-/** Refusals that say what was wrong with the call. */
-const REFUSALS: ReadonlySet<unknown> = new Set([
-  "NOT_FOUND",
-  "OPTION_INVALID",
-  "EVENT_INVALID",
-  "BODY_INVALID",
-  "BODY_TOO_LARGE",
-] satisfies ErrorCode[]);
-
 type Answered = Readonly<Record<string, unknown>> | HoldfastError;
 
 function judge(status: number, text: string): Judgement<Answered> {
   const body = jsonRecord(text);
   if (status >= 200 && status < 300 && typeof body.outcome === "string") return { ok: true, value: body };
-  if (!REFUSALS.has(body.code)) return refused(status, text, body);
-  return { ok: true, value: new HoldfastError(body.code as ErrorCode, saidOf(body, text)) };
+  const { code } = refusalCode(status, body);
+  if (code === undefined) return refused(status, text, body);
+  return { ok: true, value: withStatus(new HoldfastError(code, saidOf(body, text)), status) };
 }
 
 function startedRun(answer: Answered): StartedRun {
