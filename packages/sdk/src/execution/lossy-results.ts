@@ -1,6 +1,7 @@
-/** Says once for each step, and each function, that JSON keeps less of what it returned than it may seem. */
+/** Says once for each step, and each function, that JSON keeps less of what it gave or was given than it may seem. */
 import type { Log } from "@holdfast/core";
-import { findJsonLoss } from "../events/json-loss.ts";
+import { findJsonLoss, type JsonLoss } from "../events/json-loss.ts";
+import { IsolatedValue } from "./isolated-body.ts";
 
 /** A few microseconds. */
 const RULES = { callables: false, numbers: true, maxValues: 200 };
@@ -12,16 +13,30 @@ const warned = new Set<string>();
 /** @param what names the step or function: `step "load" of function "shop-order"` */
 export function warnOfLoss(log: Log, what: string, value: unknown): void {
   if (typeof value !== "object" && typeof value !== "number") return;
-  if (warned.size >= MAX_WARNINGS || warned.has(what)) return;
-  const loss = lossOf(value);
+  const loss = find(`The result of ${what}`, value);
   if (!loss) return;
+  const instead = INSTEAD[loss.what] ?? "Return plain data.";
+  log("warn", `${loss.sentence}: that is what is stored, and what the code gets. ${instead} This is said once.`);
+}
+
+/** The same of what `step.invoke` sends. @param what names the step */
+export function warnOfLossInData(log: Log, what: string, data: unknown): void {
+  const loss = find(`The data of ${what}`, data);
+  if (!loss) return;
+  log("warn", `${loss.sentence}: that is what the invoked function gets. Send plain data. This is said once.`);
+}
+
+interface FoundLoss extends JsonLoss {
+  readonly sentence: string;
+}
+
+function find(what: string, value: unknown): FoundLoss | null {
+  if (warned.size >= MAX_WARNINGS || warned.has(what)) return null;
+  const loss = IsolatedValue.is(value) ? value.json.loss : lossOfResult(value);
+  if (!loss) return null;
   warned.add(what);
   const where = loss.path === "" ? "is" : `has at \`${loss.path}\``;
-  const instead = INSTEAD[loss.what] ?? "Return plain data.";
-  log(
-    "warn",
-    `The result of ${what} ${where} ${loss.what}, of which JSON makes ${loss.becomes}: that is what is stored, and what the code gets. ${instead} This is said once.`,
-  );
+  return { ...loss, sentence: `${what} ${where} ${loss.what}, of which JSON makes ${loss.becomes}` };
 }
 
 const INSTEAD: Readonly<Record<string, string>> = {
@@ -32,7 +47,8 @@ const INSTEAD: Readonly<Record<string, string>> = {
 };
 
 /** Code of the author may run here, such as a getter that throws. */
-function lossOf(value: unknown): ReturnType<typeof findJsonLoss> {
+export function lossOfResult(value: unknown): JsonLoss | null {
+  if (typeof value !== "object" && typeof value !== "number") return null;
   try {
     return findJsonLoss(value, RULES);
   } catch {

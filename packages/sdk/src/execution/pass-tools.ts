@@ -9,6 +9,7 @@ import { schemaFor } from "../functions/registry.ts";
 import type { StepHost } from "../steps/step-call.ts";
 import { createStepTools, type StepToolsDeps } from "../steps/step-tools.ts";
 import type { StepTools } from "../steps/step-types.ts";
+import { warnOfLossInData } from "./lossy-results.ts";
 import type { PassOptions } from "./pass-options.ts";
 
 /** What the handler of a pass calls steps with; `host` is given each of them. */
@@ -39,6 +40,11 @@ class PassToolsDeps implements StepToolsDeps {
 
   get client(): AppClient {
     return this.#options.fn.client;
+  }
+
+  onData(id: string, data: unknown): void {
+    const { fn, log } = this.#options;
+    warnOfLossInData(log, `step "${id}" of function "${fn.slug}"`, data);
   }
 
   schemaOf(eventName: string, isDeclared: boolean): StandardSchemaV1 | undefined {

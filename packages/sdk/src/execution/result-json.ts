@@ -4,6 +4,7 @@
  */
 import { HoldfastError, messageOf, type PlainError, toPlainError } from "@holdfast/core";
 import { jsonNestsDeeperThan, WIRE_LIMITS } from "@holdfast/protocol";
+import type { JsonLoss } from "../events/json-loss.ts";
 
 /** A value as JSON. `undefined` becomes null and is marked. */
 export interface ResultJson {
@@ -11,6 +12,8 @@ export interface ResultJson {
   readonly isUndefined: boolean;
   /** Set where it comes back from JSON as it was: it need not be read. */
   readonly same?: string;
+  /** Of a body that ran in another thread: what JSON keeps less of than it may seem. */
+  readonly loss?: JsonLoss;
 }
 
 /**

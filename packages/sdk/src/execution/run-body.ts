@@ -33,7 +33,7 @@ export interface BodyContext {
   /** The gateway knows our extensions. */
   readonly isExtended: boolean;
   readonly rules: RetryRules;
-  /** A body returned this, and JSON can have it. */
+  /** A body returned this, and JSON can have it: an `IsolatedValue` where it ran in another thread. */
   onResult(record: StepRecord, value: unknown): void;
   onFailed(record: StepRecord, thrown: Thrown, after: AfterFailure): void;
   onEnd(record: StepRecord, end: BodyEnd): void;
@@ -184,7 +184,7 @@ class Attempt implements BodyOwner {
     } catch (unusable) {
       return this.#failed(unusable);
     }
-    if (!isolated) context.onResult(record, value);
+    context.onResult(record, value);
     record.outcome = { type: "fresh", json };
     const durationMs = this.#durationMs();
     if (isEndHeard()) publishEnd(record, execution, this.#startedMs, durationMs, null);

@@ -14,6 +14,8 @@ export interface WaitToolsDeps {
   readonly looksBack: boolean;
   /** The schema of an event's data, by the client's options; `isDeclared`: the event is one of `eventType()`. */
   schemaOf(eventName: string, isDeclared: boolean): StandardSchemaV1 | undefined;
+  /** Data of `step.invoke` as the author gave it, of which JSON has made a copy. */
+  onData(id: string, data: unknown): void;
   /** The app whose function runs. */
   readonly client: { readonly options: { readonly id: string } };
 }
@@ -79,7 +81,8 @@ export function signalCall({ exact }: WaitToolsDeps, id: StepId, given: unknown)
   return { ...named(id), kind: "waitForSignal", opName: signal, opts: { signal, timeout, conflict: onConflict } };
 }
 
-export function invokeCall({ exact, client }: WaitToolsDeps, id: StepId, given: unknown): StepCall {
+export function invokeCall(deps: WaitToolsDeps, id: StepId, given: unknown): StepCall {
+  const { exact, client } = deps;
   const options = optionsOf(id, given, "invoke", ["function", "data", "v", "meta", "timeout"]);
   const functionId = slugOf(id, options.function, client.options.id);
   const { data, v, meta, timeout } = options;
@@ -90,8 +93,10 @@ export function invokeCall({ exact, client }: WaitToolsDeps, id: StepId, given: 
     ...(meta === undefined ? {} : { meta }),
   });
   if (payload === undefined) throw invalidStep(id, "its `data` cannot be serialised as JSON");
+  const name = named(id);
+  deps.onData(name.id, data);
   return {
-    ...named(id),
+    ...name,
     kind: "invoke",
     opts: {
       function_id: functionId,

@@ -91,6 +91,14 @@ interface Header {
 export interface AnswerJson {
   readonly text: string;
   readonly isUndefined: boolean;
+  readonly loss?: AnswerLoss;
+}
+
+/** The first value of which JSON keeps less than it may seem, as `events/json-loss.ts` finds it. */
+export interface AnswerLoss {
+  readonly what: string;
+  readonly path: string;
+  readonly becomes: "{}" | "null" | "nothing";
 }
 
 /** What was thrown in a thread, read there. */

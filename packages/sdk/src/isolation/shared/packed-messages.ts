@@ -2,7 +2,7 @@
  * The two messages of every isolated body, as flat lists: to clone an object with parts takes three times as long, and
  * that is most of what such a body costs. All others are posted as they are.
  */
-import type { IsolationMessage, PoolCommand, PoolReport } from "./isolation-messages.ts";
+import type { AnswerLoss, IsolationMessage, PoolCommand, PoolReport } from "./isolation-messages.ts";
 
 type RunBody = Extract<PoolCommand, { type: "RUN_BODY" }>;
 type Done = Extract<PoolReport, { type: "DONE" }>;
@@ -111,10 +111,16 @@ type PackedDone = readonly [
   isUndefined: boolean,
   startedMs: number,
   durationMs: number,
+  /** Nearly always there is none. */
+  loss?: AnswerLoss,
 ];
 
 function packDone({ type, version, turn, json, timing }: Done): PackedDone {
-  return [type, version, turn, json.text, json.isUndefined, timing.startedMs, timing.durationMs];
+  const { text, isUndefined, loss } = json;
+  const { startedMs, durationMs } = timing;
+  return loss === undefined
+    ? [type, version, turn, text, isUndefined, startedMs, durationMs]
+    : [type, version, turn, text, isUndefined, startedMs, durationMs, loss];
 }
 
 function doneOf(list: PackedDone): Done {
@@ -122,7 +128,7 @@ function doneOf(list: PackedDone): Done {
     type: list[0],
     version: list[1],
     turn: list[2],
-    json: { text: list[3], isUndefined: list[4] },
+    json: list[7] ? { text: list[3], isUndefined: list[4], loss: list[7] } : { text: list[3], isUndefined: list[4] },
     timing: { startedMs: list[5], durationMs: list[6] },
   };
 }

@@ -15,6 +15,7 @@ import {
 } from "@holdfast/core";
 import { LazyAbortController, type SignalSource } from "../../execution/abort.ts";
 import { runAs } from "../../execution/current.ts";
+import { lossOfResult } from "../../execution/lossy-results.ts";
 import { encodeResult } from "../../execution/result-json.ts";
 import { readThrown } from "../../execution/thrown.ts";
 import {
@@ -194,9 +195,10 @@ export class PoolTurns {
     });
     const done = (value: unknown, { startedMs, fromMs }: NonNullable<typeof begun>): Answer => {
       const { text, isUndefined } = encodeResult(value, `step "${subject.step?.id ?? subject.functionSlug}"`);
+      const loss = lossOfResult(value);
       return {
         type: "DONE",
-        json: { text, isUndefined },
+        json: loss ? { text, isUndefined, loss } : { text, isUndefined },
         timing: { startedMs, durationMs: clock.monotonicMs() - fromMs },
       };
     };
