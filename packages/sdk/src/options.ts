@@ -56,12 +56,24 @@ export function invalidOption(source: string, problem: string, cause?: unknown):
   return new HoldfastError("OPTION_INVALID", `${capitalised(source)} ${problem}`, { cause });
 }
 
-/** @throws HoldfastError `OPTION_INVALID` when `options` has a key that is not `known`; `what` takes them */
-export function checkKnown(what: string, options: object, known: readonly string[]): void {
+/**
+ * @param what takes them
+ * @param nearest finds what a mistyped name was meant to be; not given where options are few
+ * @throws HoldfastError `OPTION_INVALID` when `options` has a key that is not `known`
+ */
+export function checkKnown(what: string, options: object, known: readonly string[], nearest?: FindNearest): void {
   const extra = Object.keys(options).find((key) => !known.includes(key));
   if (extra === undefined) return;
+  throw new HoldfastError("OPTION_INVALID", `${what} ${noOption(extra, known, nearest)}.`);
+}
+
+type FindNearest = (given: string, names: readonly string[]) => string | undefined;
+
+/** What a message says of an option that there is not. */
+export function noOption(extra: string, known: readonly string[], nearest?: FindNearest): string {
+  const near = nearest?.(extra, known);
   const list = known.map((key) => `\`${key}\``).join(", ");
-  throw new HoldfastError("OPTION_INVALID", `${what} has no option \`${extra}\`; valid options: ${list}.`);
+  return `has no option \`${extra}\`${near === undefined ? "" : ` (did you mean \`${near}\`?)`}; valid options: ${list}`;
 }
 
 /**

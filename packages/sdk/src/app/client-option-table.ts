@@ -36,7 +36,7 @@ export const asAppId: OptionParser<string> = (id, source) => {
   if (typeof id === "string" && id.trim() !== "") return asName(MAX_ID_LENGTH)(id, source);
   throw new HoldfastError(
     "OPTION_MISSING",
-    'The option `id` is missing: give the app an id, `new Holdfast({ id: "my-app" })`.',
+    'The option `id` is missing: give the client an id, such as `{ id: "my-app" }`.',
   );
 };
 

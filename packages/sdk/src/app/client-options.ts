@@ -33,8 +33,8 @@ export interface ClientOptions<Schemas extends SchemaMap = SchemaMap> {
    */
   readonly eventKey?: string;
   /**
-   * Key with which this app connects: hex digits, at least 32 (`openssl rand -hex 32`), with or without a prefix
-   * such as `signkey-prod-`. Only its hash is kept. `HOLDFAST_SIGNING_KEY`.
+   * Key with which this app connects, and calls the gateway for all but sending events: hex digits, at least 32
+   * (`openssl rand -hex 32`), with or without a prefix such as `signkey-prod-`. Only its hash is kept. `HOLDFAST_SIGNING_KEY`.
    * @example signingKey: secrets.signingKey
    */
   readonly signingKey?: string;
@@ -67,7 +67,7 @@ export interface ClientOptions<Schemas extends SchemaMap = SchemaMap> {
    */
   readonly schemas?: Schemas;
   /**
-   * Used to send events. Default: the global `fetch`.
+   * Used for all calls of the client over HTTP: events, signals, runs. Default: the global `fetch`.
    * @example fetch: (url, init) => fetch(url, { ...init, keepalive: true })
    */
   readonly fetch?: FetchLike;

@@ -28,7 +28,7 @@ const INNGEST_EVENT_URL = "https://inn.gs/";
 /** @throws HoldfastError `OPTION_INVALID`, `OPTION_MISSING`, `ENVIRONMENT_INVALID` */
 export function resolveClientOptions(options: ClientOptions, env: Environment): ResolvedClientOptions {
   if (typeof options !== "object" || options === null) asAppId(undefined, "the option `id`");
-  checkKnown("new Holdfast()", options, Object.keys(CLIENT_OPTIONS));
+  checkKnown("The client", options, Object.keys(CLIENT_OPTIONS));
   const read = <Name extends keyof ClientOptions>(name: Name) =>
     readRow(name, CLIENT_OPTIONS[name], options[name], env);
   read("fetch");

@@ -8,8 +8,10 @@ import {
   HoldfastError,
   hasControlCharacter,
   messageOf,
+  nearestName,
   parseDurationMs,
 } from "@holdfast/core";
+import { noOption } from "../options.ts";
 import { wireDuration } from "../steps/wire-duration.ts";
 import { conditionProblem } from "./condition-text.ts";
 
@@ -38,11 +40,7 @@ export class FunctionChecks {
     if (typeof value !== "object" || value === null || Array.isArray(value))
       this.fail(`\`${name}\` must be an object.`);
     const extra = Object.keys(value).find((key) => !known.includes(key));
-    if (extra !== undefined) {
-      this.fail(
-        `\`${name}\` has no option \`${extra}\`; valid options: ${known.map((key) => `\`${key}\``).join(", ")}.`,
-      );
-    }
+    if (extra !== undefined) this.fail(`\`${name}\` ${noOption(extra, known, nearestName)}.`);
     return value as Record<string, unknown>;
   }
 

@@ -237,6 +237,13 @@ describe("Options of connect()", () => {
     expect(resolveConnectOptions({}, {}).instanceId).not.toBe(resolveConnectOptions({}, {}).instanceId);
   });
 
+  it("an option that there is not is named with the one that was probably meant", () => {
+    const options = { drainTimout: "1s" } as object;
+    expect(() => resolveConnectOptions(options, {})).toThrow(
+      /no option `drainTimout` \(did you mean `drainTimeout`\?\); /,
+    );
+  });
+
   it("in development a gateway that is back is found within two seconds, and a reload drains for one", () => {
     const atMost = (mode: "dev" | "cloud"): number => {
       const delays = Array.from({ length: 40 }, (_, failures) =>

@@ -1,6 +1,8 @@
 import type { LogLevel } from "@holdfast/core";
 import { expect, test } from "vitest";
-import { warnOfLoss } from "../../src/execution/lossy-results.ts";
+import { IsolatedValue } from "../../src/execution/isolated-body.ts";
+import { warnOfLoss, warnOfLossInData } from "../../src/execution/lossy-results.ts";
+import type { ResultJson } from "../../src/execution/result-json.ts";
 
 const lines: [LogLevel, string][] = [];
 const log = (level: LogLevel, message: string): void => void lines.push([level, message]);
@@ -21,6 +23,31 @@ test.each<[string, unknown, string]>([
   expect(told(step, value)).toEqual([expect.stringContaining(text)]);
   expect(lines[0]?.[0]).toBe("warn");
   expect(told(step, value)).toEqual([]);
+});
+
+test("a result that was made in another thread is named by what that thread has found", () => {
+  const timing = { startedMs: 0, durationMs: 1 };
+  const loss = { what: "a Set", path: "tags", becomes: "{}" } as const;
+  const of = (json: ResultJson): IsolatedValue => new IsolatedValue(json, timing);
+  const text = '{"tags":{}}';
+  expect(told("isolated", of({ text, isUndefined: false }))).toEqual([]);
+  const line = expect.stringContaining("has at `tags` a Set, of which JSON makes {}");
+  expect(told("isolated", of({ text, isUndefined: false, loss }))).toEqual([line]);
+});
+
+test("data of step.invoke is named once for its step, apart from the step's result", () => {
+  const tell = (data: unknown): string[] => {
+    lines.length = 0;
+    warnOfLossInData(log, 'step "call"', data);
+    return lines.map(([, message]) => message);
+  };
+  expect(tell({ n: 1, at: new Date(), none: undefined })).toEqual([]);
+  expect(tell(undefined)).toEqual([]);
+  const text =
+    'The data of step "call" has at `n` Infinity, of which JSON makes null: that is what the invoked function';
+  expect(tell({ n: Number.POSITIVE_INFINITY })).toEqual([expect.stringContaining(text)]);
+  expect(tell({ n: Number.POSITIVE_INFINITY })).toEqual([]);
+  expect(told('step "call"', new Map())).toHaveLength(1);
 });
 
 test("plain results, dates, methods and absent fields are not worth a word", () => {

@@ -393,3 +393,19 @@ describe("A step that is never awaited", () => {
     expect(warned).toEqual([]);
   });
 });
+
+test("data of step.invoke of which JSON keeps less than it may seem is named once", async () => {
+  const warned: string[] = [];
+  const logger = { ...silent, warn: (message: unknown) => void warned.push(String(message)) };
+  const logging = new Holdfast({ id: "app", isDev: true, logger }, {});
+  const child = referenceFunction({ functionId: "child" });
+  const data = { by: new Map([["a", 1]]) };
+  const fn = logging.createFunction({ id: "parent", triggers: [] }, ({ step }) =>
+    Promise.all([step.invoke("lossy", { function: child, data }), step.invoke("lossy", { function: child, data })]),
+  );
+  const engine = new Engine({ client: logging, fn, inPlace: true, resume: () => ({ data: 1 }) });
+  expect(await engine.run()).toEqual({ status: "completed", value: [1, 1] });
+  expect(warned).toEqual([
+    expect.stringContaining('The data of step "lossy" of function "app-parent" has at `by` a Map'),
+  ]);
+});

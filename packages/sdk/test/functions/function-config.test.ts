@@ -135,7 +135,10 @@ describe("Invalid function definitions", () => {
     [{ id: "f", singleton: { mode: "wait" } }, /singleton\.mode/],
     [{ id: "f", cancelOn: [{ event: "a", if: "x", match: "y" }] }, /cancelOn\[0\]/],
     [{ id: "f", cancelOn: Array.from({ length: 6 }, () => ({ event: "a" })) }, /at most 5/],
-    [{ id: "f", throttle: { limit: 1, period: "1m", brust: 2 } }, /no option `brust`/],
+    [
+      { id: "f", throttle: { limit: 1, period: "1m", brust: 2 } },
+      /no option `brust` \(did you mean `burst`\?\); valid options: /,
+    ],
     [{ id: "f", onFailure: "x" }, /onFailure/],
     [{ id: "f", triggers: null }, /triggers\[0\]/],
     [{ id: "f", triggers: { event: "a/b", iff: "true" } }, /triggers\[0\].*no option `iff`/],

@@ -147,6 +147,22 @@ describe("connect() with isolated functions", () => {
     }
   });
 
+  it("a result of which JSON keeps less than it may seem is named in the app's log", async () => {
+    const warned: string[] = [];
+    const warn = (...args: unknown[]): void => void warned.push(args.map(String).join(" "));
+    const client = new Holdfast({ id: "app", isDev: true, baseUrl: gateway.url, logger: { ...quiet, warn } }, {});
+    const isolate = { module, export: "lossy", budget: "1m" } as const;
+    const fn = client.createFunction({ id: "lossy", triggers: [], isolate });
+    const connection = await client.connect({ functions: [fn] });
+    try {
+      gateway.dispatch(await gateway.peer(), { appName: "app", functionSlug: fn.slug, requestPayload: payload });
+      const line = 'The result of step "count" of function "app-lossy" has at `tags` a Set';
+      await until(() => warned.some((one) => one.includes(line)), "the warning");
+    } finally {
+      await connection.close();
+    }
+  });
+
   it("one thread is there before the first request, and none after close()", async () => {
     const { client, isolated } = app();
     const connection = await client.connect({ functions: [isolated("hello")] });

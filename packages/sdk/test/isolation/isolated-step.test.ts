@@ -119,6 +119,17 @@ describe("Isolated steps", () => {
     expect(running.connection.debugState().isolation).toMatchObject({ threads: 1, busy: 0, overruns: 0, crashes: 0 });
   });
 
+  it("a result of which JSON keeps less than it may seem is named, once, as of a step that runs on main", async () => {
+    const source = `export const odd = isolated(import.meta.url, "odd", () => ({ ratio: Number.NaN, tags: new Set() }));`;
+    await using running = await run(source, async (step, { odd }) => {
+      return [await step.run("odd one", odd as never), await step.run("odd one", odd as never)];
+    });
+    const { output } = await running.ended();
+    expect(output).toEqual(Array(2).fill({ ratio: null, tags: {} }));
+    const said = logs.filter(({ message }) => message.includes("odd one"));
+    expect(said).toMatchObject([{ level: "warn", message: expect.stringContaining("has at `ratio` NaN") }]);
+  });
+
   it("an overrun fails the attempt of its step by name, and steps beside it go on", async () => {
     await using running = await run(BODIES, (step, { add, spin }) =>
       Promise.all([step.run("spin", spin as never), step.run("add", add as never, 1 as never, 2 as never)]),

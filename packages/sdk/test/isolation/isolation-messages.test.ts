@@ -35,9 +35,10 @@ const runBody = fc.record({
   input: fc.oneof(short, fc.uint8Array()),
   asOf: fc.option(fc.record({ wallMs: ms, monotonicMs: ms })),
 });
+const loss = fc.record({ what: text, path: text, becomes: fc.constantFrom("{}" as const, "null" as const) });
 const done = fc.record({
   ...{ type: fc.constant("DONE" as const), ...header },
-  json: fc.record({ text, isUndefined: fc.boolean() }),
+  json: fc.record({ text, isUndefined: fc.boolean(), loss }, { requiredKeys: ["text", "isUndefined"] }),
   timing: fc.record({ startedMs: ms, durationMs: ms }),
 });
 

@@ -67,6 +67,14 @@ describe("Turns of a pool thread", () => {
     expect(cells.read(0).state).toBe("free");
   });
 
+  it("a result of which JSON loses something is posted with what it loses", async () => {
+    give();
+    evaluated(() => ({ tags: new Map([["a", 1]]) }));
+    await settled();
+    const loss = { what: "a Map", path: "tags", becomes: "{}" };
+    expect(posted.at(-1)).toMatchObject({ type: "DONE", json: { text: '{"tags":{}}', loss } });
+  });
+
   it("TURNS-1, TURNS-3: code whose turn main has ended meanwhile does not begin, and nothing is said of it", async () => {
     const turn = give();
     expect(cells.doom(0, turn)).toBe(true);

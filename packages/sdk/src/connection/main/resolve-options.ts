@@ -2,7 +2,7 @@
  * Reads the options of `connect()` by the table in `connect-option-table.ts` and gives them the names and units that
  * the code uses.
  */
-import type { BackoffPolicy } from "@holdfast/core";
+import { type BackoffPolicy, nearestName } from "@holdfast/core";
 import type { ResolvedClientOptions } from "../../functions/app-client.ts";
 import type { IsolationOptions } from "../../isolation/main/isolation.ts";
 import { checkKnown, type Environment, invalidOption, readTable } from "../../options.ts";
@@ -58,7 +58,7 @@ export function resolveConnectOptions(
   env: Environment,
   mode: Mode = "cloud",
 ): ResolvedConnectOptions {
-  checkKnown("connect()", options, Object.keys(CONNECT_OPTIONS));
+  checkKnown("connect()", options, Object.keys(CONNECT_OPTIONS), nearestName);
   const read = readTable(CONNECT_OPTIONS, { ...options }, env);
   const { gatewayUrl, signal, workerUrl, resourceLimits, outbox, respawn } = read;
   return {

@@ -15,3 +15,4 @@ export const failing = ({ step }) =>
   step.run("charge", () => {
     throw new TypeError("no such card");
   });
+export const lossy = ({ step }) => step.run("count", () => ({ tags: new Set() }));
