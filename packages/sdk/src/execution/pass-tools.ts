@@ -42,9 +42,9 @@ class PassToolsDeps implements StepToolsDeps {
     return this.#options.fn.client;
   }
 
-  onData(id: string, data: unknown): void {
+  onData(id: unknown, data: unknown): void {
     const { fn, log } = this.#options;
-    warnOfLossInData(log, `step "${id}" of function "${fn.slug}"`, data);
+    warnOfLossInData(log, `step "${String(id)}" of function "${fn.slug}"`, data);
   }
 
   schemaOf(eventName: string, isDeclared: boolean): StandardSchemaV1 | undefined {

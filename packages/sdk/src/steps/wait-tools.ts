@@ -15,7 +15,7 @@ export interface WaitToolsDeps {
   /** The schema of an event's data, by the client's options; `isDeclared`: the event is one of `eventType()`. */
   schemaOf(eventName: string, isDeclared: boolean): StandardSchemaV1 | undefined;
   /** Data of `step.invoke` as the author gave it, of which JSON has made a copy. */
-  onData(id: string, data: unknown): void;
+  onData(id: unknown, data: unknown): void;
   /** The app whose function runs. */
   readonly client: { readonly options: { readonly id: string } };
 }
