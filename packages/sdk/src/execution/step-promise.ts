@@ -3,10 +3,6 @@ export class StepPromise<T> extends Promise<T> {
   /** It is awaited, or was. */
   isAwaited = false;
 
-  static override get [Symbol.species](): PromiseConstructor {
-    return Promise;
-  }
-
   // biome-ignore lint/suspicious/noThenProperty: await, catch, finally, all and race all come through here
   override then<A = T, B = never>(
     onValue?: ((value: T) => A | PromiseLike<A>) | null,
@@ -18,6 +14,20 @@ export class StepPromise<T> extends Promise<T> {
 
   /** An error that is never awaited must not end the process. */
   quieten(): void {
+    const { isAwaited } = this;
     super.then(undefined, () => {});
+    this.isAwaited = isAwaited;
   }
 }
+
+/**
+ * `await`, `Promise.all` and the like ask a promise for its constructor. Where that is `Promise` they wait for it as it is;
+ * for any other they make a promise around it and call `then`, which are three promises more for each step.
+ */
+Object.defineProperty(StepPromise.prototype, "constructor", {
+  configurable: true,
+  get(this: StepPromise<unknown>) {
+    this.isAwaited = true;
+    return Promise;
+  },
+});

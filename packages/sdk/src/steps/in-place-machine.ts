@@ -20,6 +20,9 @@ import type {
 
 type NextPass = Next<PassState, PassEffect>;
 
+const NOTHING: readonly PassEffect[] = [];
+const FLUSH_SOON: readonly PassEffect[] = [{ do: "flush-soon" }];
+
 /** So that a checkpoint or reply fits a frame with room to spare; one result alone may be a little larger. */
 export const MAX_BATCH_BYTES = 4 * 1024 * 1024;
 /** What is on its way already goes with the end a second time, rather than let the end wait, up to this. */
@@ -98,7 +101,7 @@ export function answer(state: OpenPass, outcome: CheckpointOutcome): NextPass {
 
 export function quietInPlace(state: OpenPass): NextPass {
   const isIdle = state.running === 0 && state.held === null && state.unanswered === null && !state.flushing;
-  if (!isIdle) return [state, []];
+  if (!isIdle) return [state, NOTHING];
   if (state.unsent === null || state.refused || !isAllSeen(state)) return endWithAll(state);
   return endPass(state, {
     type: "ops",
@@ -126,39 +129,40 @@ function isAllSeen({ seen, stored: count, unanswered, unsent }: OpenPass): boole
 function stored(state: OpenPass, ops: readonly OpText[]): NextPass {
   const count = state.stored + ops.length;
   const held = toArray(state.held);
-  const free = held.filter(({ seen }) => seen <= count);
+  const starts = held.filter(({ seen }) => seen <= count);
+  const unseen = state.seen >= count ? [] : ops.slice(Math.max(0, state.seen - state.stored));
   const after = copyOf(state);
   after.serial += 1;
   after.unanswered = null;
   after.seen = Math.max(state.seen, count);
   after.stored = count;
-  after.running += free.length;
-  after.held = free.length === held.length ? null : concat<HeldStep>(null, held.slice(free.length));
-  const [next, effects] = proceed(after);
-  const unseen = state.seen >= count ? [] : ops.slice(Math.max(0, state.seen - state.stored));
-  const starts = free.map(({ step }) => ({ do: "start", step }) as const);
-  return [next, unseen.length > 0 ? [{ do: "settle", ops: unseen }, ...starts, ...effects] : [...starts, ...effects]];
+  after.running += starts.length;
+  after.held = starts.length === held.length ? null : concat<HeldStep>(null, held.slice(starts.length));
+  const [next, others] = proceed(after);
+  const effects: PassEffect[] = unseen.length > 0 ? [{ do: "settle", ops: unseen }] : [];
+  for (const { step } of starts) effects.push({ do: "start", step });
+  effects.push(...others);
+  return [next, effects];
 }
 
-/** After something changed: send what finished, end what has ended, or watch for the end. */
-function proceed(state: OpenPass): NextPass {
+/** After something changed: send what finished, end what has ended, or watch for the end. `state` is known to no one else. */
+function proceed(state: NextOpenPass): NextPass {
   const { unsent, unanswered, running, held, ending, reports, refused } = state;
   const isOver = ending !== null && held === null && (running === 0 || !waitsForBodies(ending));
   if (isOver && looksAhead(state)) {
     const results = resultsForEnd(state, ending);
     if (results !== null) return endAs(state, ending, results);
   }
-  if (unanswered !== null) return [state, []];
+  if (unanswered !== null) return [state, NOTHING];
   if (hasNews(state) && !refused) {
-    if (state.flushing) return [state, []];
-    const flushing = copyOf(state);
-    flushing.flushing = true;
-    return [flushing, [{ do: "flush-soon" }]];
+    if (state.flushing) return [state, NOTHING];
+    state.flushing = true;
+    return [state, FLUSH_SOON];
   }
   if (isOver && unsent === null) return endAs(state, ending, []);
-  if (running > 0 || held !== null) return [state, []];
+  if (running > 0 || held !== null) return [state, NOTHING];
   if (isOver) return endWithAll(state);
-  if (unsent === null && reports === null) return [state, []];
+  if (unsent === null && reports === null) return [state, NOTHING];
   return [state, [{ do: "watch", serial: state.serial }]];
 }
 
@@ -241,9 +245,10 @@ function bytesOf(ops: readonly OpText[]): number {
 
 function batchSize(ops: readonly OpText[]): number {
   let bytes = 0;
-  for (const [index, op] of ops.entries()) {
-    bytes += op.bytes;
-    if (index > 0 && bytes > MAX_BATCH_BYTES) return index;
-  }
-  return ops.length;
+  const isTooMuch = ({ bytes: more }: OpText, index: number): boolean => {
+    bytes += more;
+    return index > 0 && bytes > MAX_BATCH_BYTES;
+  };
+  const end = ops.findIndex(isTooMuch);
+  return end < 0 ? ops.length : end;
 }
