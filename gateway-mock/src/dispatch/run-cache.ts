@@ -34,12 +34,6 @@ export interface AddedRows extends Pick<Transition, "fence" | "log"> {
   readonly raisesVersion: boolean;
 }
 
-interface Written {
-  readonly outcome: CommitOutcome;
-  /** The log has rows that the state in memory does not have. */
-  readonly isBehind: boolean;
-}
-
 interface Observers {
   readonly counts: FunctionCounts;
   readonly notices: Notices;
@@ -112,8 +106,15 @@ export class RunCache {
    */
   async commit(state: RunState, transition: DecidedTransition): Promise<CommitOutcome> {
     const { runId, version, seq: seen } = state;
+    const run = this.#beginWrite(runId);
+    let outcome: CommitOutcome | null = null;
+    let isBehind = false;
     try {
-      const { outcome, isBehind } = await this.#write({ ...transition, runId, cas: version, seen });
+      try {
+        outcome = await this.#store.commit({ ...transition, runId, cas: version, seen });
+      } finally {
+        isBehind = endWrite(run, outcome);
+      }
       if (outcome.won) this.#applyStored(state, transition.log, outcome);
       if (!outcome.won || isBehind) this.forget(runId);
       return outcome;
@@ -124,13 +125,23 @@ export class RunCache {
   }
 
   /**
-   * Adds rows to a run that this gateway has given out and has the state of.
+   * Adds rows to a run that this gateway has given out and has the state of. One function, not one for each of its parts:
+   * each would have a promise that waits for the commit, and every checkpoint comes through here.
    * @throws HoldfastError `STORE_FAILED`
    */
   async add(runId: string, rows: AddedRows): Promise<CommitOutcome> {
-    const seen = this.peek(runId)?.seq;
+    const transition = transitionOf(runId, rows, this.peek(runId)?.seq);
+    const run = this.#beginWrite(runId);
+    let outcome: CommitOutcome | null = null;
+    let isBehind = false;
     try {
-      const { outcome, isBehind } = await this.#writeBeside(transitionOf(runId, rows, seen));
+      try {
+        outcome = await this.#store.commit(transition);
+      } finally {
+        isBehind = endWrite(run, outcome);
+        // What was read meanwhile may lack these rows, whether they were stored or not.
+        this.#added(runId);
+      }
       if (!outcome.won) return outcome;
       const state = this.peek(runId);
       if (state) this.#applyStored(state, rows.log, outcome);
@@ -159,28 +170,10 @@ export class RunCache {
     return outcome;
   }
 
-  /** Rows without a new version: what was read meanwhile may lack them, whether they were stored or not. */
-  async #writeBeside(transition: Transition): Promise<Written> {
-    try {
-      return await this.#write(transition);
-    } finally {
-      this.#added(transition.runId);
-    }
-  }
-
-  async #write(transition: Transition): Promise<Written> {
-    const run = this.#run(transition.runId);
+  #beginWrite(runId: string): CachedRun {
+    const run = this.#run(runId);
     run.writing += 1;
-    try {
-      const outcome = await this.#store.commit(transition);
-      if (!outcome.won) return { outcome, isBehind: false };
-      const { newer, seq } = outcome;
-      if (seq !== null) run.stored.push(seq);
-      return { outcome, isBehind: newer === null || newer.some((row) => !run.stored.includes(row)) };
-    } finally {
-      run.writing -= 1;
-      if (run.writing === 0) run.stored = [];
-    }
+    return run;
   }
 
   /** Keeps the state of a run that was just made. The run must be retained. */
@@ -292,6 +285,19 @@ export class RunCache {
     this.#runs.set(runId, run);
     return run;
   }
+}
+
+/** Whether the log has rows that the state in memory does not have. Null: what became of the write is not known. */
+function endWrite(run: CachedRun, outcome: CommitOutcome | null): boolean {
+  let isBehind = false;
+  if (outcome?.won) {
+    const { newer, seq } = outcome;
+    if (seq !== null) run.stored.push(seq);
+    isBehind = newer === null || newer.some((row) => !run.stored.includes(row));
+  }
+  run.writing -= 1;
+  if (run.writing === 0 && run.stored.length > 0) run.stored = [];
+  return isBehind;
 }
 
 function transitionOf(runId: string, { fence, log, raisesVersion }: AddedRows, seen: number | undefined): Transition {

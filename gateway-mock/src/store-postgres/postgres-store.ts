@@ -225,14 +225,12 @@ function writesOf(writer: GroupCommit, wakes: Wakes): Pick<Store, "commit" | "in
       checkTransition(transition);
       const result = await writer.submit({ type: "transition", transition });
       invariant(result.type === "transition", "an outcome answers its unit");
-      if (result.outcome.won) {
-        const { awaited } = result.outcome;
-        announceJobs([
-          ...transition.addJobs,
-          ...(transition.events ?? []).flatMap((item) => jobsOfItem(item, awaited)),
-        ]);
+      const { outcome } = result;
+      const { addJobs, events = [] } = transition;
+      if (outcome.won && addJobs.length + events.length > 0) {
+        announceJobs([...addJobs, ...events.flatMap((item) => jobsOfItem(item, outcome.awaited))]);
       }
-      return result.outcome;
+      return outcome;
     },
     intake: (items) => Promise.all(items.map(takeIn)),
   };

@@ -3,7 +3,7 @@
  * takes the fast path: rows under the fence alone, without a decision.
  */
 import { isUlid, messageOf } from "@holdfast/core";
-import { checkpointRows, isEnded, isLazy, isParked, type PassReport } from "@holdfast/engine";
+import { checkpointRows, isEnded, isLazy, isParked, type PassReport, type RunState } from "@holdfast/engine";
 import type { CheckpointOutcome, Op, RequestNack, SdkResponse, WorkerFrame } from "@holdfast/protocol";
 import { type Fence, levelFor } from "@holdfast/store";
 import type { DatabaseTime } from "../database-time.ts";
@@ -165,12 +165,20 @@ export class WorkerReplies {
    * Stores finished steps of a request that goes on.
    * @throws HoldfastError `STORE_FAILED`
    */
-  async checkpoint(
+  checkpoint(name: RequestName, ops: readonly Op[], from: Reporter): Promise<CheckpointResult> {
+    this.#counters.checkpoints += 1;
+    const dispatch = this.#dispatches.get(name.requestId);
+    const state = dispatch && this.#runs.peek(dispatch.runId);
+    // Nearly always: then nothing but the commit is waited for.
+    const isFast = state && holds(from, dispatch, name.runId) && !ops.some(needsDecision);
+    return isFast ? this.#fastCheckpoint(dispatch, state, ops) : this.#anyCheckpoint(name, ops, from);
+  }
+
+  async #anyCheckpoint(
     { requestId, runId: givenRunId }: RequestName,
     ops: readonly Op[],
     from: Reporter,
   ): Promise<CheckpointResult> {
-    this.#counters.checkpoints += 1;
     const fence = parseRequestId(requestId);
     const dispatch = this.#dispatches.get(requestId);
     const runId = dispatch?.runId ?? givenRunId;
@@ -181,9 +189,9 @@ export class WorkerReplies {
     }
     const parked = ops.filter(needsDecision);
     const rest = parked.length > 0 ? ops.filter((op) => !needsDecision(op)) : ops;
-    const fast = dispatch && this.#runs.peek(runId);
-    const result = fast
-      ? await this.#fastCheckpoint(dispatch, rest)
+    const state = dispatch && this.#runs.peek(runId);
+    const result = state
+      ? await this.#fastCheckpoint(dispatch, state, rest)
       : await this.#runs.serial(runId, () => this.#slowCheckpoint(runId, fence, rest));
     const done = parked.length > 0 && result.outcome === "stored" ? await this.#park(runId, fence, parked) : result;
     // The worker stops and says nothing more of it.
@@ -218,10 +226,8 @@ export class WorkerReplies {
   }
 
   /** We gave the request out and have the run's state: rows under the fence, nothing else. */
-  async #fastCheckpoint(dispatch: Dispatch, ops: readonly Op[]): Promise<CheckpointResult> {
+  async #fastCheckpoint(dispatch: Dispatch, state: RunState, ops: readonly Op[]): Promise<CheckpointResult> {
     const { runId, fence } = dispatch;
-    const state = this.#runs.peek(runId);
-    if (!state) return this.#stale();
     const made = checkpointRows(state, ops, this.#updater.context());
     if (!made.ok) return { outcome: "invalid", message: made.message };
     if (made.rows.length === 0) return STORED;
@@ -229,7 +235,10 @@ export class WorkerReplies {
     try {
       const raisesVersion = ops.some(({ opts }) => opts?.compensate === true);
       const outcome = await this.#runs.add(runId, { fence, log: made.rows, raisesVersion });
-      return outcome.won ? STORED : this.#stale();
+      if (outcome.won) return STORED;
+      // The worker stops and says nothing more of it.
+      this.#dispatches.finish(dispatch);
+      return this.#stale();
     } finally {
       dispatch.commits -= 1;
       if (dispatch.commits === 0) dispatch.onCommitsDone?.();

@@ -144,9 +144,18 @@ const read = (text: string): string =>
 const HASH = "=";
 const IS_HASH = /^[0-9a-f]{40}$/;
 
+/** Runs of one function have the same steps. */
+const KEPT_KEYS = 4096;
+const shortKeys = new Map<string, string>();
+
 function shortKey(key: string): string {
-  if (IS_HASH.test(key)) return HASH + Buffer.from(key, "hex").toString("base64").slice(0, -1);
-  return key.startsWith(HASH) ? `\\${written(key)}` : written(key);
+  const known = shortKeys.get(key);
+  if (known !== undefined) return known;
+  if (!IS_HASH.test(key)) return key.startsWith(HASH) ? `\\${written(key)}` : written(key);
+  const short = HASH + Buffer.from(key, "hex").toString("base64").slice(0, -1);
+  if (shortKeys.size >= KEPT_KEYS) shortKeys.clear();
+  shortKeys.set(key, short);
+  return short;
 }
 
 const readKey = (text: string): string =>
