@@ -31,6 +31,7 @@ export { type RunOptions, readRunOptions, VERSION_POLICIES, type VersionPolicy }
 export {
   EventReader,
   eventMatches,
+  isAlwaysTriggered,
   isPlain,
   isTriggered,
   laneOf,

@@ -71,16 +71,17 @@ function checkEvent(event: unknown, index: number, nowMs: number): CheckedEvent 
   if ([data, user, meta].some((part) => nestsDeeperThan(part, WIRE_LIMITS.maxDataDepth))) {
     return refuse(`it nests deeper than ${WIRE_LIMITS.maxDataDepth} levels.`);
   }
-  return {
+  const checked: { -readonly [Field in keyof CheckedEvent]: CheckedEvent[Field] } = {
     name,
     data: isDataObject(data) ? withoutInternal(data) : {},
-    ...(typeof id === "string" && id !== "" ? { id } : {}),
-    ...(typeof ts === "number" && ts > 0 ? { ts: Math.round(ts) } : {}),
     user: isDataObject(user) ? user : {},
-    ...(typeof v === "string" ? { v } : {}),
-    ...(meta === undefined ? {} : { meta }),
     trace: { traceparent, tracestate },
   };
+  if (typeof id === "string" && id !== "") checked.id = id;
+  if (typeof ts === "number" && ts > 0) checked.ts = Math.round(ts);
+  if (typeof v === "string") checked.v = v;
+  if (meta !== undefined) checked.meta = meta;
+  return checked;
 }
 
 const isTimestamp = (ts: unknown, nowMs: number): boolean =>

@@ -6,13 +6,12 @@ import { createUlidFactory, HoldfastError, nextTurn, type UlidFactory, ulidFromS
 import {
   applyRow,
   CHARS_A_TURN,
+  type EventReader,
   emptyRun,
   type InternalEvent,
-  jsonText,
   seenEvent,
   seenText,
   seenTextInTurns,
-  withSpan,
 } from "@holdfast/engine";
 import {
   DEFAULT_ENVIRONMENT,
@@ -33,17 +32,16 @@ import type { Functions, KnownFunction } from "../registry/functions.ts";
 import type { RunCache } from "../run-cache.ts";
 import { type SenderTrace, type Spans, senderSpanId } from "../spans.ts";
 import type { Workers } from "../workers/workers.ts";
-import { type CheckedEvent, checkEvents, type RawEvent } from "./event-checks.ts";
+import { checkEvents, type RawEvent } from "./event-checks.ts";
 import { graphStarts, startGraphs, together } from "./graph-starts.ts";
 import { entropyIn, type IdSeed } from "./id-seed.ts";
 import { LazyEvent } from "./lazy-event.ts";
 import { withSingletonKey } from "./singleton-of-chain.ts";
 import type { Started, Starter } from "./starter.ts";
+import { type NamedEvent, payloadOf, type StartingEvent, startingEvent } from "./starting-event.ts";
 
 /** How often the functions may change while one event is taken in. */
 const REGISTRY_TRIES = 16;
-/** An event with a time so far ahead starts its runs then. */
-const FUTURE_MS = 500;
 
 export interface SendOptions {
   readonly environment?: string;
@@ -99,7 +97,8 @@ export class EventIntake {
     this.#parts.counters.eventsReceived += events.length;
     const entropy = seed && entropyIn(environment, seed);
     const named = checked.map((event, index) => ({
-      event: event.trace.traceparent === undefined ? { ...event, trace } : event,
+      event,
+      trace: event.trace.traceparent === undefined ? trace : event.trace,
       environment,
       id: seed && entropy ? ulidFromSeed(seed.atMs, entropy, index + 1) : this.#newId(),
     }));
@@ -154,7 +153,8 @@ export class EventIntake {
     let chars = 0;
     try {
       for (const one of named) {
-        const made = await this.#prepare(one);
+        const making = this.#prepare(one);
+        const made = making instanceof Promise ? await making : making;
         prepared.push(made);
         chars += made.item.event.payloadJson.length;
         if (chars < CHARS_A_TURN) continue;
@@ -177,45 +177,42 @@ export class EventIntake {
     }
   }
 
-  async #prepare({ event, environment, id }: NamedEvent): Promise<Prepared> {
-    const nowMs = this.#parts.time.nowMs();
-    const tsMs = event.ts ?? Math.round(nowMs);
-    const payload = {
-      id: event.id ?? id,
-      name: event.name,
-      data: event.data,
-      ts: tsMs,
-      user: event.user,
-      ...(event.v === undefined ? {} : { v: event.v }),
-      ...(event.meta === undefined ? {} : { meta: event.meta }),
-    };
-    const fields = Object.entries(payload).map(([name, value]) => `"${name}":${jsonText(value)}`);
-    const payloadJson = withSpan(`{${fields.join(",")}}`, this.#parts.spans.ofEvent(id, event.trace));
+  /** At once where no condition says what the event starts, and no graph is started by events. */
+  #prepare(named: NamedEvent): Prepared | Promise<Prepared> {
+    const { event, environment } = named;
+    const { functions, starter, spans, time } = this.#parts;
+    const span = spans.ofEvent(named.id, named.trace);
+    // The version of before the turns that others may have: what they register is noticed when the event is stored.
+    const starting = startingEvent(named, { nowMs: time.nowMs(), registryVersion: functions.version, span });
+    const reader = starter.reader(() => seenEvent(payloadOf(named, starting)));
+    const certain = functions.triggeredForCertain(environment, event.name);
+    if (!certain || functions.graphs.mayStart(environment)) return this.#prepareInTurns(named, starting, reader);
+    return this.#prepared(named, starting, starter.start(certain, starting, reader, { startMs: starting.startMs }));
+  }
+
+  async #prepareInTurns(named: NamedEvent, starting: StartingEvent, reader: EventReader): Promise<Prepared> {
+    const { event, environment } = named;
     const { functions, starter } = this.#parts;
-    const reader = starter.reader(() => seenEvent(payload));
-    const starting = { id, name: event.name, payloadJson };
-    const startMs = tsMs > nowMs + FUTURE_MS ? tsMs : null;
-    // Before the turns that others may have: what they register is noticed when the event is stored.
-    const { version: registryVersion } = functions;
     const triggered = await functions.triggeredInTurns(environment, event.name, reader);
-    const ofGraphs = await graphStarts(this.#parts, environment, { ...starting, data: event.data, tsMs }, reader);
-    const starts = [
-      starter.start(triggered, starting, reader, { startMs }),
-      ...startGraphs(starter, ofGraphs, startMs),
-    ];
-    const { runs, windows, leased } = together(starts);
-    const idempotencyKey = event.id ?? null;
-    const lease = this.#parts.notifyLease();
+    const ofGraphs = await graphStarts(this.#parts, environment, { ...starting, data: event.data }, reader);
+    const { startMs } = starting;
+    const started = starter.start(triggered, starting, reader, { startMs });
+    return this.#prepared(named, starting, together(started, startGraphs(starter, ofGraphs, startMs)));
+  }
+
+  #prepared({ event, environment, trace }: NamedEvent, starting: StartingEvent, started: Started): Prepared {
+    const { id, name, payloadJson, tsMs, registryVersion } = starting;
+    const { runs, windows, leased } = started;
     return {
       item: {
-        event: { ...starting, name: qualify(environment, event.name), idempotencyKey, tsMs },
+        event: { id, name: qualify(environment, name), payloadJson, idempotencyKey: event.id ?? null, tsMs },
         runs,
         windows,
-        lease,
+        lease: this.#parts.notifyLease(),
         registryVersion,
       },
       leased,
-      sender: senderSpanId(event.trace),
+      sender: senderSpanId(trace),
     };
   }
 
@@ -286,8 +283,9 @@ export class EventIntake {
     if (one.sender !== undefined) spans.eventStored(one.item, one.sender, one.item.runs.length - skipped.length, atMs);
     counters.runsCreated += one.item.runs.length - skipped.length;
     if (skipped.length + skippedWindows > 0) this.#logSkipped(one, skipped, skippedWindows);
-    for (const { run, ...leased } of one.leased) {
+    for (const leased of one.leased) {
       counters.leasedOnCreation += 1;
+      const { run } = leased;
       const { id: runId, functionId, appId, appVersion } = run.run;
       const state = emptyRun({ runId, functionId, appId, appVersion, version: 1 });
       for (const row of run.log) applyRow(state, row, atMs);
@@ -322,12 +320,6 @@ export class EventIntake {
 }
 
 const NOTHING: readonly never[] = [];
-
-interface NamedEvent {
-  readonly event: CheckedEvent;
-  readonly environment: string;
-  readonly id: string;
-}
 
 /** What a job of no run makes a run of. */
 export interface JobEvent {

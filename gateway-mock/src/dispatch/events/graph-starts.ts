@@ -66,8 +66,12 @@ export function startGraphs(starter: Starter, starts: readonly GraphStart[], sta
   });
 }
 
-export const together = (starts: readonly Started[]): Started => ({
-  runs: starts.flatMap(({ runs }) => runs),
-  windows: starts.flatMap(({ windows }) => windows),
-  leased: starts.flatMap(({ leased }) => leased),
-});
+export function together(first: Started, others: readonly Started[]): Started {
+  if (others.length === 0) return first;
+  const starts = [first, ...others];
+  return {
+    runs: starts.flatMap(({ runs }) => runs),
+    windows: starts.flatMap(({ windows }) => windows),
+    leased: starts.flatMap(({ leased }) => leased),
+  };
+}

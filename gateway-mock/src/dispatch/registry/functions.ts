@@ -8,6 +8,7 @@ import {
   type Expressions,
   eventMatches,
   type FunctionSettings,
+  isAlwaysTriggered,
   isPlain,
   isTriggered,
   limitsOf,
@@ -200,7 +201,13 @@ export class Functions {
     return this.#candidates(environment, eventName).filter(({ settings }) => isTriggered(settings, eventName, reader));
   }
 
-  /** The same; between conditions that take long others have their turn. */
+  /** Those that it triggers whatever it holds; null: that depends on what it holds. */
+  triggeredForCertain(environment: string, eventName: string): readonly KnownFunction[] | null {
+    const candidates = this.#candidates(environment, eventName);
+    return candidates.every(({ settings }) => isAlwaysTriggered(settings, eventName)) ? candidates : null;
+  }
+
+  /** As `triggeredBy`; between conditions that take long others have their turn. */
   async triggeredInTurns(
     environment: string,
     eventName: string,

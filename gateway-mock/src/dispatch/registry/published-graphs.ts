@@ -28,6 +28,11 @@ export class PublishedGraphs {
     return this.#byUid.get(uid);
   }
 
+  /** Whether there are graphs that events of this environment start. */
+  mayStart(environment: string): boolean {
+    return this.#byEnvironment.has(environment);
+  }
+
   /** Those that the event starts. Between conditions that take long others have their turn. */
   async triggeredInTurns(
     environment: string,

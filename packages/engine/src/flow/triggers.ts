@@ -122,6 +122,13 @@ export function isTriggered(settings: FunctionSettings, eventName: string, reade
   );
 }
 
+/** Whether every event of this name triggers the function. */
+export function isAlwaysTriggered({ triggers }: FunctionSettings, eventName: string): boolean {
+  return triggers.some(
+    (trigger) => trigger.type === "event" && trigger.condition === null && eventMatches(trigger.pattern, eventName),
+  );
+}
+
 /** Exact, or a prefix up to a "/" or "." before the final "*". */
 export function eventMatches(pattern: string, eventName: string): boolean {
   if (!pattern.endsWith("*")) return pattern === eventName;
