@@ -15,7 +15,7 @@ import {
   type Start,
   type TriggerEvent,
 } from "@holdfast/engine";
-import type { GraphRunMark, IntakeRun, LogRow, NewJob, NewRun } from "@holdfast/store";
+import type { GraphRunMark, IntakeRun, LogRow, NewJob, NewRun, NewWait } from "@holdfast/store";
 
 import type { KnownFunction } from "../registry/functions.ts";
 
@@ -36,11 +36,11 @@ export interface NewRunOptions {
   readonly newId: () => string;
   readonly runId: string;
   /** Set when it is made of another run. */
-  readonly origin?: RunOrigin;
-  readonly graph?: GraphRunMark;
-  readonly spreads?: boolean;
+  readonly origin?: RunOrigin | undefined;
+  readonly graph?: GraphRunMark | undefined;
+  readonly spreads?: boolean | undefined;
   /** It belongs to this version of its app from the beginning, instead of to the newest that is connected. */
-  readonly appVersion?: string;
+  readonly appVersion?: string | undefined;
   /** The deadline of `fn` is one that the caller has set. */
   readonly deadlineAsked?: boolean;
 }
@@ -53,65 +53,96 @@ export interface RunOrigin {
   readonly kept: readonly LogRow[];
 }
 
+/** Set field by field here: a gateway makes thousands of them a second. */
+type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
+
+const NO_WAITS: readonly never[] = [];
+
 /** Everything that a run has from the beginning: its first rows, its first pass, its timers, what cancels it. */
 export function newRun(options: NewRunOptions): IntakeRun {
   const { fn, event, reader, start, more, startMs, invokes, lease, newId, runId, origin, appVersion } = options;
-  const { nowMs } = reader;
+  const waits =
+    fn.cancelRules.length === 0
+      ? NO_WAITS
+      : cancelWaits({ runId, functionId: fn.id }, fn.cancelRules, (condition) => reader.match(condition), reader.nowMs);
+  const meta = metaOf(options, waits);
+  const log: LogRow[] = [runCreatedRow(meta, event.payloadJson, more), ...(origin?.kept ?? NO_WAITS)];
   const jobs: NewJob[] = [];
   const firstIteration = appVersion === undefined ? 1 : BEGUN_ITERATION;
-  const log: IntakeRun["log"][number][] = [];
-  const add = (kind: "pass" | "timer", key: string, delayMs: number): void => {
-    const id = newId();
+  const add = (job: Mutable<NewJob>, delayMs: number): void => {
+    const { id, kind, key, iteration } = job;
+    const dispatched: Mutable<DispatchedMeta> = { job: id, kind };
+    if (delayMs > 0) {
+      job.delayMs = delayMs;
+      dispatched.delayMs = delayMs;
+    }
+    if (startMs) {
+      job.notBeforeMs = startMs + delayMs;
+      dispatched.untilMs = startMs + delayMs;
+    }
+    jobs.push(job);
+    log.push(jsonRow("DISPATCHED", key, 0, iteration, dispatched));
+  };
+  const addTimer = (key: string, delayMs: number): void => {
     const iteration = firstIteration + jobs.length;
-    const due = { ...(delayMs > 0 ? { delayMs } : {}), ...(startMs ? { untilMs: startMs + delayMs } : {}) };
-    const notBefore = startMs ? { notBeforeMs: startMs + delayMs } : {};
-    const wait = delayMs > 0 ? { delayMs } : {};
-    const job = { id, runId, kind, key, attempt: 0, iteration, ...wait, ...notBefore };
-    jobs.push(kind === "pass" ? { ...job, functionId: fn.id, ...passOf(start, lease) } : { ...job, functionId: "" });
-    log.push(jsonRow("DISPATCHED", key, 0, iteration, { job: id, kind, ...due } satisfies DispatchedMeta));
+    add({ id: newId(), runId, kind: "timer", key, functionId: "", attempt: 0, iteration }, delayMs);
   };
-  add("pass", "", 0);
-  if (fn.deadlineInMs !== null) add("timer", DEADLINE, fn.deadlineInMs);
-  if (fn.finishInMs !== null) add("timer", FINISH_TIMEOUT, fn.finishInMs);
-  const waits = cancelWaits(
-    { runId, functionId: fn.id },
-    fn.cancelRules,
-    (condition) => reader.match(condition),
-    nowMs,
-  );
-  const meta: RunMeta = {
-    maxAttempts: fn.maxAttempts,
-    ...(invokes?.parent ? { parent: invokes.parent } : {}),
-    ...(invokes?.continues ? { chain: invokes.continues.chain } : {}),
-    ...(announcesEnd(event.name) || invokes?.continues?.quiet ? { quiet: true } : {}),
-    ...(waits.length > 0 ? { cancels: waits.map(({ key }) => key) } : {}),
-    ...(fn.deadlineInMs === null ? {} : { deadlineInMs: fn.deadlineInMs }),
-    ...(fn.deadlineInMs === null || !startMs ? {} : { startMs }),
-    ...(fn.finishInMs === null ? {} : { finishInMs: fn.finishInMs }),
-    ...(start.flow ? { flow: start.flow } : {}),
-    ...origin?.meta,
-    ...(options.deadlineAsked ? { deadlineAsked: true } : {}),
-    ...(options.spreads ? { spreads: true } : {}),
-  };
+  add(firstPass(options, firstIteration), 0);
+  if (fn.deadlineInMs !== null) addTimer(DEADLINE, fn.deadlineInMs);
+  if (fn.finishInMs !== null) addTimer(FINISH_TIMEOUT, fn.finishInMs);
   // A chain has started long ago.
   if (!lease && !invokes?.continues) jobs.push(...startTimeout(options, jobs[0]));
-  return {
-    run: {
-      id: runId,
-      functionId: fn.id,
-      appId: fn.appId,
-      appVersion: appVersion ?? fn.appVersion,
-      eventId: event.id,
-      eventName: event.name,
-      ...(origin ? { origin: originOf(origin) } : {}),
-      ...(options.graph ? { graph: options.graph } : {}),
-      ...(fn.deadlineInMs === null ? {} : { deadlineMs: Math.max(nowMs, startMs ?? 0) + fn.deadlineInMs }),
-    },
-    log: [runCreatedRow(meta, event.payloadJson, more), ...(origin?.kept ?? []), ...log],
-    jobs,
-    ...(waits.length > 0 ? { waits } : {}),
-    ...(start.flowRules.length > 0 ? { flowRules: start.flowRules } : {}),
+  const run: Mutable<NewRun> = {
+    id: runId,
+    functionId: fn.id,
+    appId: fn.appId,
+    appVersion: appVersion ?? fn.appVersion,
+    eventId: event.id,
+    eventName: event.name,
   };
+  if (origin) run.origin = originOf(origin);
+  if (options.graph) run.graph = options.graph;
+  if (fn.deadlineInMs !== null) run.deadlineMs = Math.max(reader.nowMs, startMs ?? 0) + fn.deadlineInMs;
+  const made: Mutable<IntakeRun> = { run, log, jobs };
+  if (waits.length > 0) made.waits = waits;
+  if (start.flowRules.length > 0) made.flowRules = start.flowRules;
+  return made;
+}
+
+function metaOf(options: NewRunOptions, waits: readonly NewWait[]): RunMeta {
+  const { fn, event, start, startMs, invokes, origin } = options;
+  const meta: Mutable<RunMeta> = { maxAttempts: fn.maxAttempts };
+  if (invokes?.parent) meta.parent = invokes.parent;
+  if (invokes?.continues) meta.chain = invokes.continues.chain;
+  if (announcesEnd(event.name) || invokes?.continues?.quiet) meta.quiet = true;
+  if (waits.length > 0) meta.cancels = waits.map(({ key }) => key);
+  if (fn.deadlineInMs !== null) {
+    meta.deadlineInMs = fn.deadlineInMs;
+    if (startMs) meta.startMs = startMs;
+  }
+  if (fn.finishInMs !== null) meta.finishInMs = fn.finishInMs;
+  if (start.flow) meta.flow = start.flow;
+  if (origin) Object.assign(meta, origin.meta);
+  if (options.deadlineAsked) meta.deadlineAsked = true;
+  if (options.spreads) meta.spreads = true;
+  return meta;
+}
+
+function firstPass({ fn, start, lease, newId, runId }: NewRunOptions, iteration: number): Mutable<NewJob> {
+  const { flow, lane } = start;
+  const job: Mutable<NewJob> = {
+    id: newId(),
+    runId,
+    kind: "pass",
+    key: "",
+    functionId: fn.id,
+    attempt: 0,
+    iteration,
+  };
+  if (flow?.priority) job.priority = flow.priority;
+  if (lane) job.lane = lane;
+  if (lease) job.lease = lease;
+  return job;
 }
 
 function originOf({ meta: { rerunOf, forkedFrom } }: RunOrigin): NonNullable<NewRun["origin"]> {
@@ -121,14 +152,6 @@ function originOf({ meta: { rerunOf, forkedFrom } }: RunOrigin): NonNullable<New
 
 /** Of the first pass of a run that belongs to its version: where work is placed it counts as one that has begun. */
 const BEGUN_ITERATION = 2;
-
-function passOf({ flow, lane }: Start, lease: NewRunOptions["lease"]): Partial<NewJob> {
-  return {
-    ...(flow?.priority ? { priority: flow.priority } : {}),
-    ...(lane ? { lane } : {}),
-    ...(lease ? { lease } : {}),
-  };
-}
 
 /** Cancels the run if no worker has started its first pass by then. */
 function startTimeout({ fn, startMs, newId }: NewRunOptions, pass: NewJob | undefined): NewJob[] {

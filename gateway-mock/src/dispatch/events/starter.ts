@@ -151,11 +151,11 @@ export class Starter {
         lease,
         newId: this.#newId,
         runId,
-        ...(options.origin ? { origin: options.origin } : {}),
-        ...(options.graph ? { graph: options.graph } : {}),
-        ...(options.spreads ? { spreads: true } : {}),
-        ...(appVersion === undefined ? {} : { appVersion }),
-        ...(asked.deadlineInMs === undefined ? {} : { deadlineAsked: true }),
+        origin: options.origin,
+        graph: options.graph,
+        spreads: options.spreads,
+        appVersion,
+        deadlineAsked: asked.deadlineInMs !== undefined,
       });
       const [job] = run.jobs;
       if (worker && job) leased.push({ run, job, worker, leasedAt });

@@ -118,7 +118,7 @@ export class RunUpdater {
   }
 
   async #attempt(runId: string, input: Input, fence: Fence | null): Promise<DecideOutcome> {
-    const takenSignals = new Set<string>();
+    let takenSignals: ReadonlySet<string> | undefined;
     let reloaded = false;
     for (let tries = 0; tries < MAX_TRIES; tries += 1) {
       const fresh = this.#runs.peek(runId) === null;
@@ -147,7 +147,7 @@ export class RunUpdater {
       }
       // A worker's report: the run was in memory before, and may be kept there until the worker has room for more.
       const outcome = await this.#commit(state, decision, fence, input.type === "report");
-      if (outcome === "signal") await this.#addTakenSignals(decision, takenSignals);
+      if (outcome === "signal") takenSignals = await this.#addTakenSignals(decision, takenSignals);
       else if (outcome === "registry") this.#counters.registryMoved += 1;
       else if (outcome !== "again") return outcome;
       else this.#counters.casLost += 1;
@@ -155,12 +155,14 @@ export class RunUpdater {
     throw new HoldfastError("STORE_FAILED", `A write to run ${runId} conflicted with other writes ${MAX_TRIES} times.`);
   }
 
-  async #addTakenSignals({ addWaits }: Decision, taken: Set<string>): Promise<void> {
+  async #addTakenSignals({ addWaits }: Decision, known: ReadonlySet<string> | undefined): Promise<Set<string>> {
+    const taken = new Set(known);
     const names = addWaits.filter((wait) => wait.kind === "signal").map((wait) => wait.name);
     for (const name of names) {
       const [holder] = await this.#options.store.findWaits({ name, kinds: ["signal"], limit: 1 });
       if (holder) taken.add(name);
     }
+    return taken;
   }
 
   async #commit(
@@ -179,19 +181,14 @@ export class RunUpdater {
     const abandoned = abandonedJobs(state, decision, fence);
     let won = false;
     try {
-      const outcome = await this.#runs.commit(state, {
-        ...writesOf(decision, prepared),
-        fence,
-        addJobs,
-        registryVersion,
-      });
+      const outcome = await this.#runs.commit(state, writesOf(decision, prepared, { fence, addJobs, registryVersion }));
       if (!outcome.won) return await this.#onLostCommit(outcome.why, registryVersion);
       won = true;
       this.#warnOfRejected(state, decision);
-      for (const effect of effectsOfCommit({ ...outcome, state, abandoned: abandoned, addJobs, leased }))
-        this.#emit(effect);
+      const { atMs } = outcome;
+      for (const effect of effectsOfCommit({ state, abandoned, addJobs, leased, atMs })) this.#emit(effect);
       for (const one of prepared) {
-        const { atMs, seq, awaited } = outcome;
+        const { seq, awaited } = outcome;
         intake.startPrepared(one, { atMs, seq, awaited: awaited.includes(one.item.event.id) });
       }
       return "won";
@@ -240,6 +237,7 @@ export class RunUpdater {
   /** Reserves places for jobs that are due at once. */
   #leaseJobs(jobs: readonly NewJob[], appVersion: string, mayWait: boolean): LeasedJob[] {
     const leased: LeasedJob[] = [];
+    if (jobs.length === 0) return leased;
     const leasedAt = readClocks(this.#options.clock);
     for (const job of jobs) {
       if (!needsWorker(job)) continue;
@@ -254,7 +252,8 @@ export class RunUpdater {
     return leased;
   }
 
-  #withLeases(jobs: readonly NewJob[], leased: readonly LeasedJob[]): NewJob[] {
+  #withLeases(jobs: readonly NewJob[], leased: readonly LeasedJob[]): readonly NewJob[] {
+    if (jobs.length === 0) return jobs;
     const { gatewayId } = this.#options.settings;
     const workerOf = new Map(leased.map(({ job, worker }) => [job, worker]));
     return jobs.map((job) => {
@@ -269,17 +268,18 @@ export class RunUpdater {
 
 const noneTaken = (): boolean => false;
 
-type Writes = Omit<DecidedTransition, "fence" | "addJobs" | "registryVersion">;
+/** Set field by field: most decisions have few of them, and each run has decisions. */
+type Writes = { -readonly [Field in keyof DecidedTransition]: DecidedTransition[Field] };
 
-function writesOf(decision: Decision, prepared: readonly Prepared[]): Writes {
-  const { log, head, removeJobs, removeWaits, addWaits, revives } = decision;
-  return {
-    log,
-    head,
-    removeJobs,
-    ...(revives ? { revives } : {}),
-    ...(removeWaits.length > 0 ? { removeWaits } : {}),
-    ...(addWaits.length > 0 ? { addWaits } : {}),
-    ...(prepared.length > 0 ? { events: prepared.map(({ item }) => item) } : {}),
-  };
+function writesOf(
+  { log, head, removeJobs, removeWaits, addWaits, revives }: Decision,
+  prepared: readonly Prepared[],
+  { fence, addJobs, registryVersion }: Required<Pick<DecidedTransition, "fence" | "addJobs" | "registryVersion">>,
+): DecidedTransition {
+  const writes: Writes = { fence, log, head, removeJobs, addJobs, registryVersion };
+  if (revives) writes.revives = revives;
+  if (removeWaits.length > 0) writes.removeWaits = removeWaits;
+  if (addWaits.length > 0) writes.addWaits = addWaits;
+  if (prepared.length > 0) writes.events = prepared.map(({ item }) => item);
+  return writes;
 }

@@ -192,9 +192,9 @@ function eventError(error: PlainError): object {
 }
 
 function made(
-  event: Pick<InternalEvent, "id" | "name" | "environment" | "tsMs">,
+  { id, name, environment, tsMs }: Pick<InternalEvent, "id" | "name" | "environment" | "tsMs">,
   payload: () => string,
-  more: Partial<Pick<InternalEvent, "ifWanted" | "invokes">>,
+  { ifWanted = false, invokes = null }: Partial<Pick<InternalEvent, "ifWanted" | "invokes">>,
 ): InternalEvent {
-  return { ...event, payload, ifWanted: false, invokes: null, ...more };
+  return { id, name, environment, tsMs, payload, ifWanted, invokes };
 }

@@ -67,9 +67,10 @@ function defersText({ defers }: RunState): string {
 function payloadText(state: RunState, options: PayloadOptions, isWhole: boolean): string {
   let stack = "";
   for (const stepId of state.memo.keys()) stack += `${stack === "" ? "" : ","}${JSON.stringify(stepId)}`;
+  // What is undefined is left out of the text.
   const fields = {
     run_id: state.runId,
-    ...(options.functionUuid ? { fn_id: options.functionUuid } : {}),
+    fn_id: options.functionUuid || undefined,
     env: environmentOf(state.functionId),
     step_id: options.stepId,
     attempt: options.attempt,
@@ -79,7 +80,7 @@ function payloadText(state: RunState, options: PayloadOptions, isWhole: boolean)
     job_id: options.jobId,
     disable_immediate_execution: !options.inPlace && forcesPlan(state),
     use_api: !isWhole,
-    ...(options.inPlace ? { holdfast: extendedContext(state, options) } : {}),
+    holdfast: options.inPlace ? extendedContext(state, options) : undefined,
   };
   const ctx = JSON.stringify(fields);
   return (
@@ -107,12 +108,12 @@ function extendedContext(state: RunState, { nowMs, looksAhead, jobId, retry }: P
     v: 1,
     nowMs,
     retries,
-    ...(undefinedSteps.length > 0 ? { undefinedSteps } : {}),
+    undefinedSteps: undefinedSteps.length > 0 ? undefinedSteps : undefined,
     signatures,
     // What is left to do after the deadline is to undo.
-    ...(state.deadlineMs === null || isCompensating(state) ? {} : { deadlineMs: state.deadlineMs }),
-    ...(state.appVersion === "" ? {} : { appVersion: state.appVersion }),
-    ...(losses > 0 ? { losses } : {}),
-    ...(retry ? { retry: { baseMs: retry.baseMs, factor: retry.factor, maxMs: retry.maxMs } } : {}),
+    deadlineMs: state.deadlineMs === null || isCompensating(state) ? undefined : state.deadlineMs,
+    appVersion: state.appVersion === "" ? undefined : state.appVersion,
+    losses: losses > 0 ? losses : undefined,
+    retry: retry && { baseMs: retry.baseMs, factor: retry.factor, maxMs: retry.maxMs },
   };
 }
