@@ -156,10 +156,14 @@ export class Workers {
    */
   reserve(functionId: string, nowMs: number, version: string | null, mayWait = false): ConnectedWorker | undefined {
     this.#availability.settle(nowMs);
-    const groups = this.#open(functionId).filter(
-      (group) => version === null || group.versionOf(functionId) === version,
-    );
-    const awake = groups.filter(({ room }) => room > 0);
+    const groups: WorkerGroup[] = [];
+    const awake: WorkerGroup[] = [];
+    for (const group of this.#byFunction.get(functionId) ?? []) {
+      if (!group.isOpen || !group.serves(functionId)) continue;
+      if (version !== null && group.versionOf(functionId) !== version) continue;
+      groups.push(group);
+      if (group.room > 0) awake.push(group);
+    }
     const partition =
       (awake.length > 0 ? this.#choose(candidatesOf(awake), nowMs) : undefined) ??
       (mayWait && groups.length > 0 ? this.#choose(congestedOf(groups), nowMs) : undefined);

@@ -14,5 +14,6 @@ export function jobsOfItem(item: IntakeItem, awaited: readonly string[]): Announ
 /** Functions of jobs that were put due now and not leased on creation: other gateways are notified of those. */
 export function functionsToAnnounce(jobs: readonly AnnouncedJob[]): string[] {
   const due = jobs.filter((job) => !job.lease && !job.delayMs && !job.notBeforeMs);
+  if (due.length === 0) return [];
   return [...new Set(due.map(({ functionId }) => functionId))];
 }

@@ -57,12 +57,10 @@ export function planIntake(item: IntakeItem, scene: Scene): IntakeResult {
   if (registryVersion !== undefined && registryVersion !== found.registryVersion) return outdated(result, item, scene);
   if (item.source && !takeSource(item.source, scene, item.resent ?? false))
     return { ...result, awaited: false, lost: true };
-  const tried = item.runs.map((run) => ({ run, skippedBy: whySkipped(run, scene) }));
-  const made = item.runs.filter((_, index) => !tried[index]?.skippedBy);
-  const skipped = tried.filter(({ skippedBy }) => skippedBy).map(({ run }) => run.run.id);
+  const { made, skipped, first } = passRuns(item.runs, scene);
   const runIds = made.map(({ run }) => run.id);
   const joined = joinWindows(item, scene);
-  const skippedBy = tried.find((one) => one.skippedBy)?.skippedBy ?? joined.skippedBy;
+  const skippedBy = first ?? joined.skippedBy;
   const { skipped: skippedWindows } = joined;
   if (item.ifStarts && made.length === 0 && skippedWindows === (item.windows ?? []).length) {
     freeKey(item, scene);
@@ -74,7 +72,7 @@ export function planIntake(item: IntakeItem, scene: Scene): IntakeResult {
   for (const { run, log, jobs, waits = [] } of made) {
     const status = create(run, jobs, waits, writes);
     const inserted = newFacts(run.id, log, scene);
-    const facts = log.filter((_, index) => inserted[index]);
+    const facts = inserted.includes(false) ? log.filter((_, index) => inserted[index]) : log;
     if (facts.length > 0) writes.logs.push({ runId: run.id, facts, version: 1, status });
   }
   const logIndex = writes.logs.length > firstLog ? firstLog : null;
@@ -92,6 +90,26 @@ function outdated(result: IntakeResult, item: IntakeItem, scene: Scene): IntakeR
 function freeKey({ event: { id, name, idempotencyKey: key } }: IntakeItem, scene: Scene): void {
   scene.outdated.add(id);
   if (key) scene.writes.freeKeys.push({ name, key, eventId: id });
+}
+
+interface PassedRuns {
+  readonly made: readonly IntakeRun[];
+  /** Ids of the others, and why the first of them is not made. */
+  readonly skipped: readonly string[];
+  readonly first: SkippedBy | null;
+}
+
+const NOTHING: readonly never[] = [];
+
+/** Which runs of an event are made. */
+function passRuns(runs: readonly IntakeRun[], scene: Scene): PassedRuns {
+  if (!runs.some(({ flowRules }) => flowRules)) return { made: runs, skipped: NOTHING, first: null };
+  const reasons = runs.map((run) => whySkipped(run, scene));
+  return {
+    made: runs.filter((_, index) => !reasons[index]),
+    skipped: runs.flatMap(({ run }, index) => (reasons[index] ? [run.id] : [])),
+    first: reasons.find((reason) => reason) ?? null,
+  };
 }
 
 /** Null: the run is made. */

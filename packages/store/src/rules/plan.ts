@@ -113,7 +113,8 @@ function itemsOf(unit: Unit): readonly IntakeItem[] {
   return unit.type === "intake" ? [unit.item] : (unit.transition.events ?? []);
 }
 
-function flowRulesOf({ runs, windows = [], source }: IntakeItem): FlowRuleKey[] {
+function flowRulesOf({ runs, windows = NOTHING, source }: IntakeItem): readonly FlowRuleKey[] {
+  if (windows.length === 0 && !source && !runs.some(({ flowRules }) => flowRules)) return NOTHING;
   const keys: FlowRuleKey[] = runs.flatMap((run) => (run.flowRules ?? []).map(keyOfFlowRule));
   for (const entry of windows) keys.push(entry, ...entry.flowRules.map(keyOfFlowRule));
   if (source?.window) keys.push(source.window);
@@ -226,8 +227,12 @@ function addFacts({ logs }: WriteSet, write: LogWrite): number | null {
 /** Plans the events that happen with a transition. The ids of those that runs wait for. */
 function awaitedOf(events: readonly IntakeItem[], scene: Scene): readonly string[] {
   if (events.length === 0) return NOTHING;
-  const planned = events.map((item) => planIntake(item, scene));
-  return planned.filter((result) => result.awaited).map(({ event }) => event);
+  const awaited: string[] = [];
+  for (const item of events) {
+    const result = planIntake(item, scene);
+    if (result.awaited) awaited.push(result.event);
+  }
+  return awaited;
 }
 
 function whySignalTaken({ addWaits = [] }: Transition, signals: ReadonlyMap<string, WaitKey>): LostWhy | undefined {
