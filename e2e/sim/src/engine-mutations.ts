@@ -51,7 +51,7 @@ export const ENGINE_GUARDS: readonly Guard[] = [
     edits: [
       {
         file: "gateway-mock/src/dispatch/events/new-run.ts",
-        find: 'if (fn.deadlineInMs !== null) add("timer", DEADLINE, fn.deadlineInMs);',
+        find: "if (fn.deadlineInMs !== null) addTimer(DEADLINE, fn.deadlineInMs);",
         replace: "",
       },
     ],
@@ -70,7 +70,7 @@ export const ENGINE_GUARDS: readonly Guard[] = [
     name: "an event whose time lies ahead starts its runs then",
     edits: [
       {
-        file: "gateway-mock/src/dispatch/events/event-intake.ts",
+        file: "gateway-mock/src/dispatch/events/starting-event.ts",
         find: "const startMs = tsMs > nowMs + FUTURE_MS ? tsMs : null;",
         replace: "const startMs = null;",
       },
@@ -166,7 +166,7 @@ export const ENGINE_GUARDS: readonly Guard[] = [
     edits: [
       {
         file: "gateway-mock/src/dispatch/events/new-run.ts",
-        find: "...(waits.length > 0 ? { waits } : {}),",
+        find: "if (waits.length > 0) made.waits = waits;",
         replace: "",
       },
     ],

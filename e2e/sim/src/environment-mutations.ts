@@ -22,8 +22,8 @@ export const ENVIRONMENT_GUARDS: readonly Guard[] = [
     edits: [
       {
         file: "gateway-mock/src/dispatch/events/event-intake.ts",
-        find: "event: { ...starting, name: qualify(environment, event.name), idempotencyKey, tsMs },",
-        replace: "event: { ...starting, idempotencyKey, tsMs },",
+        find: "event: { id, name: qualify(environment, name), payloadJson, idempotencyKey: event.id ?? null, tsMs },",
+        replace: "event: { id, name, payloadJson, idempotencyKey: event.id ?? null, tsMs },",
       },
     ],
   },
