@@ -25,7 +25,7 @@ interface CachedRun {
 }
 
 /** Of a decision: what is written under the version of the state that it was made on. */
-export type DecidedTransition = Omit<Transition, "runId" | "cas">;
+export type DecidedTransition = Omit<Transition, "runId" | "cas" | "seen">;
 /** Rows beside whatever is decided at the same time. */
 export interface AddedRows extends Pick<Transition, "fence" | "log"> {
   /**
@@ -111,7 +111,7 @@ export class RunCache {
     let isBehind = false;
     try {
       try {
-        outcome = await this.#store.commit({ ...transition, runId, cas: version, seen });
+        outcome = await this.#store.commit({ runId, cas: version, seen, ...transition });
       } finally {
         isBehind = endWrite(run, outcome);
       }

@@ -194,7 +194,7 @@ export class EventIntake {
     const { event, environment } = named;
     const { functions, starter } = this.#parts;
     const triggered = await functions.triggeredInTurns(environment, event.name, reader);
-    const ofGraphs = await graphStarts(this.#parts, environment, { ...starting, data: event.data }, reader);
+    const ofGraphs = await graphStarts(this.#parts, environment, { data: event.data, ...starting }, reader);
     const { startMs } = starting;
     const started = starter.start(triggered, starting, reader, { startMs });
     return this.#prepared(named, starting, together(started, startGraphs(starter, ofGraphs, startMs)));

@@ -72,7 +72,7 @@ export class Claims {
       unlessOutdated(store.claim({ ...base, leaseMs: TIMER_LEASE_MS, wants: [...free, ...others] })),
       limited.length > 0 ? unlessOutdated(store.claimLimited({ ...base, wants: limited })) : NOTHING,
     ]);
-    const jobs = [...(claimed ?? []), ...(limitedClaim?.jobs ?? [])].map((job) => ({ ...job, leasedAt }));
+    const jobs = [...(claimed ?? []), ...(limitedClaim?.jobs ?? [])].map((job) => ({ leasedAt, ...job }));
     if (claimed && limitedClaim)
       return { jobs, wants, blocked: limitedClaim.blocked, retryInMs: limitedClaim.retryInMs, outdated: false };
     counters.registryMoved += 1;

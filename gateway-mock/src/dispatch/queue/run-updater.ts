@@ -258,13 +258,14 @@ export class RunUpdater {
     const workerOf = new Map(leased.map(({ job, worker }) => [job, worker]));
     return jobs.map((job) => {
       const worker = workerOf.get(job);
-      if (worker) return { ...job, lease: leaseOf(worker, gatewayId) };
-      return job.kind === "child" || job.kind === "earlier"
-        ? { ...job, lease: this.#parts.notifyLease() ?? null }
-        : job;
+      if (worker) return leasedJob(job, leaseOf(worker, gatewayId));
+      return job.kind === "child" || job.kind === "earlier" ? leasedJob(job, this.#parts.notifyLease() ?? null) : job;
     });
   }
 }
+
+/** What it was made without comes first, here and where more is copied in each run: `docs/decisions/0148`. */
+const leasedJob = (job: NewJob, lease: NewJob["lease"]): NewJob => ({ lease: lease ?? null, ...job });
 
 const noneTaken = (): boolean => false;
 

@@ -146,7 +146,7 @@ export class WaitNotifier {
     let after: StoredWait | undefined;
     for (;;) {
       if (this.#stopped) return false;
-      const waits = await this.#options.store.findWaits({ ...query, limit: PAGE, ...(after ? { after } : {}) });
+      const waits = await this.#options.store.findWaits({ limit: PAGE, ...query, ...(after ? { after } : {}) });
       await Promise.all(waits.map((wait) => this.#deliveries.run(() => deliver(wait))));
       after = waits.at(-1);
       if (!after || waits.length < PAGE) return true;

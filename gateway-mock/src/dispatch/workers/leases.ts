@@ -72,7 +72,7 @@ export class Leases {
     const known = batch.flatMap((request) => {
       const fence = parseRequestId(request.frame.requestId);
       const appId = fence && this.#ownership.leaseholder(request.worker, request.frame);
-      if (fence && appId !== undefined) return this.#isAnswered(request) ? [] : [{ ...request, fence, appId }];
+      if (fence && appId !== undefined) return this.#isAnswered(request) ? [] : [{ fence, appId, ...request }];
       this.#refuseForeign(request);
       return [];
     });
@@ -83,7 +83,8 @@ export class Leases {
       const leases = known.map(({ fence, worker, frame }) => {
         const functionId = qualify(worker.session.environment, frame.functionSlug);
         const limits = this.#functions.get(functionId)?.limits ?? null;
-        return { ...fence, gatewayId, leaseMs: worker.session.leaseMs, functionId, limits };
+        const { leaseMs } = worker.session;
+        return { gatewayId, leaseMs, functionId, limits, ...fence };
       });
       const leasedAt = readClocks(clock);
       const extended = await store.extendLeases(leases);

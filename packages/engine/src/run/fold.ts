@@ -211,7 +211,7 @@ function applyOpened(state: RunState, row: LogRow, atMs: number): void {
   const meta = readMeta<OpenMeta>(row.dataJson);
   const phase = row.kind === "STEP_PLANNED" ? "planned" : "waiting";
   const dueMs = phase === "planned" ? null : Math.max(atMs + (meta.delayMs ?? 0), meta.untilMs ?? 0);
-  state.open.set(row.key, { ...openStepOf(meta, phase, dueMs, state.memo.size), sinceMs: atMs });
+  state.open.set(row.key, { sinceMs: atMs, ...openStepOf(meta, phase, dueMs, state.memo.size) });
   if (meta.wait && !state.waits.includes(row.key)) state.waits = [...state.waits, row.key];
 }
 
