@@ -2,7 +2,7 @@
  * Ends waits by events that came before they began (`since: "run"`). The job that asks for it is stored with the wait,
  * so another gateway repeats it when this one dies (docs/decisions/0096).
  */
-import { firstIdAt, messageOf, Semaphore, type TimerHandle, ulidTimeMs } from "@holdfast/core";
+import { firstIdAt, messageOf, Semaphore, ulidTimeMs } from "@holdfast/core";
 import {
   consumedEvents,
   type EarlierWait,
@@ -15,6 +15,7 @@ import { environmentOf, type Fence, levelFor, qualify } from "@holdfast/store";
 import type { DatabaseTime } from "../database-time.ts";
 import type { DispatcherOptions } from "../ports.ts";
 import type { RunCache } from "../run-cache.ts";
+import { KeptJobs } from "./kept-jobs.ts";
 import type { RunUpdater } from "./run-updater.ts";
 
 export interface EarlierEventsParts {
@@ -24,9 +25,8 @@ export interface EarlierEventsParts {
   readonly expressions: Expressions;
 }
 
-/** Of a job; it is extended while the job goes on. */
+/** Of a job; it is extended while the job goes on (`KeptJobs`). */
 export const EARLIER_LEASE_MS = 20_000;
-const EXTEND_EVERY_MS = 5_000;
 const MAX_JOBS = 512;
 /** Each is a statement that reads this many events; the database's connections are for others, too. */
 const SCANS_AT_ONCE = 2;
@@ -65,6 +65,7 @@ export class EarlierEvents {
   readonly #options: DispatcherOptions;
   readonly #parts: EarlierEventsParts;
   readonly #busy = new Set<Promise<void>>();
+  readonly #kept: KeptJobs;
   readonly #scans = new Semaphore(SCANS_AT_ONCE);
   /** Ends of the rests between two looks. */
   readonly #resting = new Set<() => void>();
@@ -73,6 +74,7 @@ export class EarlierEvents {
   constructor(options: DispatcherOptions, parts: EarlierEventsParts) {
     this.#options = options;
     this.#parts = parts;
+    this.#kept = new KeptJobs(options, EARLIER_LEASE_MS);
   }
 
   get room(): number {
@@ -95,7 +97,7 @@ export class EarlierEvents {
   async #runJob(sought: Sought, fence: Fence): Promise<void> {
     const { store, log, settings } = this.#options;
     const { runs } = this.#parts;
-    const keeping = this.#keepLease(fence);
+    this.#kept.keep(fence);
     runs.retain(sought.runId);
     try {
       if (await this.#lookUntilSure(sought)) await store.finishJob(fence);
@@ -109,7 +111,7 @@ export class EarlierEvents {
       });
     } finally {
       runs.release(sought.runId);
-      keeping.stop();
+      this.#kept.letGo(fence);
     }
   }
 
@@ -206,20 +208,5 @@ export class EarlierEvents {
     if (expression === null) return true;
     if (expressions.mustYield) await expressions.yieldTurn();
     return expressions.holds(expression, { event: own, async: payload, nowMs: time.nowMs() });
-  }
-
-  #keepLease(fence: Fence): { stop(): void } {
-    const { store, settings, timers } = this.#options;
-    const { gatewayId } = settings;
-    let timer: TimerHandle | null = null;
-    const arm = (): void => {
-      timer = timers.set(EXTEND_EVERY_MS, () => {
-        // When it fails the lease may end, and another gateway looks, too: the wait still ends once.
-        store.extendLeases([{ ...fence, gatewayId, leaseMs: EARLIER_LEASE_MS }]).catch(() => {});
-        arm();
-      });
-    };
-    arm();
-    return { stop: () => timer?.cancel() };
   }
 }

@@ -3,7 +3,7 @@
  * so another gateway repeats it when this one dies (docs/decisions/0020); waits are found by value
  * (docs/decisions/0034).
  */
-import { HoldfastError, messageOf, Semaphore, type TimerHandle } from "@holdfast/core";
+import { HoldfastError, messageOf, Semaphore } from "@holdfast/core";
 import { type Expressions, matchesOf, readRunCreated, type StepResult, seenTextInTurns } from "@holdfast/engine";
 import {
   type EventDetail,
@@ -19,6 +19,7 @@ import type { DatabaseTime } from "../database-time.ts";
 
 import type { DispatcherOptions } from "../ports.ts";
 import type { RunCache } from "../run-cache.ts";
+import { KeptJobs } from "./kept-jobs.ts";
 import type { RunUpdater } from "./run-updater.ts";
 
 /** Notifies waiting runs: `key` names the event or the run that ended. */
@@ -39,9 +40,8 @@ export interface WaitNotifierParts {
   readonly expressions: Expressions;
 }
 
-/** Of a notify job; it is extended while the job goes on. */
+/** Of a notify job; it is extended while the job goes on (`KeptJobs`). */
 export const NOTIFY_LEASE_MS = 20_000;
-const EXTEND_EVERY_MS = 5_000;
 const PAGE = 200;
 /** Of what is in memory. Their look-ups share statements, so connecting or reporting workers do not queue behind them. */
 const JOBS_AT_ONCE = 512;
@@ -57,6 +57,7 @@ export class WaitNotifier {
   readonly #options: DispatcherOptions;
   readonly #parts: WaitNotifierParts;
   readonly #busy = new Set<Promise<void>>();
+  readonly #kept: KeptJobs;
   readonly #jobs = new Semaphore(JOBS_AT_ONCE);
   readonly #deliveries = new Semaphore(DELIVERIES_AT_ONCE);
   #stopped = false;
@@ -64,6 +65,7 @@ export class WaitNotifier {
   constructor(options: DispatcherOptions, parts: WaitNotifierParts) {
     this.#options = options;
     this.#parts = parts;
+    this.#kept = new KeptJobs(options, NOTIFY_LEASE_MS);
   }
 
   /** Works on a job that is leased to this gateway. */
@@ -98,7 +100,7 @@ export class WaitNotifier {
 
   async #runJob(job: NotifyJob, fence: Fence): Promise<void> {
     const { store, log, settings } = this.#options;
-    const keeping = this.#keepLease(fence);
+    this.#kept.keep(fence);
     try {
       const done = await this.#jobs.run(() =>
         job.kind === "event" ? this.#notifyOfEvent(job.key, job.event) : this.#notifyOfEnd(job.key),
@@ -110,7 +112,7 @@ export class WaitNotifier {
       const about = job.kind === "event" ? { eventId: job.key } : { runId: job.key };
       log(levelFor(error, "warn"), `Failed to notify waiters of ${job.kind} ${job.key}: ${messageOf(error)}`, about);
     } finally {
-      keeping.stop();
+      this.#kept.letGo(fence);
     }
   }
 
@@ -185,21 +187,6 @@ export class WaitNotifier {
     } finally {
       runs.release(runId);
     }
-  }
-
-  #keepLease(fence: Fence): { stop(): void } {
-    const { store, settings, timers } = this.#options;
-    const { gatewayId } = settings;
-    let timer: TimerHandle | null = null;
-    const arm = (): void => {
-      timer = timers.set(EXTEND_EVERY_MS, () => {
-        // When it fails the lease may end, and another gateway notifies them too: nothing is delivered twice.
-        store.extendLeases([{ ...fence, gatewayId, leaseMs: NOTIFY_LEASE_MS }]).catch(() => {});
-        arm();
-      });
-    };
-    arm();
-    return { stop: () => timer?.cancel() };
   }
 }
 
