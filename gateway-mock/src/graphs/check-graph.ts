@@ -148,27 +148,3 @@ export interface Snapshot {
 
 /** What `checkGraph` has written. */
 export const readSnapshot = (text: string): Snapshot => JSON.parse(text) as Snapshot;
-
-/** Whether there is enough of a graph to keep it as a draft. */
-export function draftProblems(value: unknown, id: string): GraphProblem[] {
-  if (!isRecord(value)) {
-    return [
-      { code: "SHAPE_INVALID", message: "A graph is an object.", fix: "Give `id`, `title`, `nodes` and `edges`." },
-    ];
-  }
-  const found: GraphProblem[] = [];
-  if (value.id !== id) {
-    const message = `The graph's \`id\` is not "${id}", which the path names.`;
-    found.push({ code: "ID_INVALID", path: "id", message, fix: "Give both the same id." });
-  }
-  if (
-    typeof value.title !== "string" ||
-    value.title.length > GRAPH_LIMITS.maxTitleChars ||
-    value.title.includes("\0")
-  ) {
-    const fix = `Give a text of at most ${GRAPH_LIMITS.maxTitleChars} characters.`;
-    found.push({ code: "SHAPE_INVALID", path: "title", message: "`title` is missing, or no such text.", fix });
-  }
-  // Nothing else about it is worth keeping.
-  return found;
-}

@@ -3,7 +3,8 @@ import { HoldfastError } from "@holdfast/core";
 import type { Graph, GraphProblem, NodeTypeInfo } from "@holdfast/graph/definition";
 import type { GraphName, GraphPublication, GraphTriggers, Store, StoredGraph } from "@holdfast/store";
 import { cronsOf, type Dispatcher, dispatchedBy, type GraphDispatch, type KnownFunction } from "../dispatch/index.ts";
-import { checkGraph, draftProblems, readSnapshot, triggersOf } from "./check-graph.ts";
+import { checkGraph, readSnapshot, triggersOf } from "./check-graph.ts";
+import { draftProblems } from "./draft-shape.ts";
 import { GraphConflictError, GraphInvalidError, noGraph } from "./graph-errors.ts";
 import { findRunner, type RunnerAsked, runnerName } from "./runner.ts";
 
@@ -37,7 +38,7 @@ export class GraphDefinitions {
 
   /**
    * Stores a draft. It may have problems, which are listed: people save what is not finished.
-   * @throws HoldfastError `GRAPH_INVALID` when it is no graph at all, `GRAPH_CONFLICT`
+   * @throws HoldfastError `GRAPH_INVALID` when a part of it is no part of a graph, `GRAPH_CONFLICT`
    */
   async put(
     name: GraphName,

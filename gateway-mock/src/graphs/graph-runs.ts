@@ -9,8 +9,8 @@ import {
   type GraphRequest,
   type IdSeed,
 } from "../dispatch/index.ts";
-import { draftProblems } from "./check-graph.ts";
 import type { DraftAsked, GraphDefinitions } from "./definitions.ts";
+import { draftProblems } from "./draft-shape.ts";
 import { GraphInvalidError } from "./graph-errors.ts";
 import { findRunner, type RunnerAsked } from "./runner.ts";
 

@@ -71,13 +71,13 @@ const PUT = describe({
   operationId: "putGraph",
   summary: "Stores the draft of a graph.",
   description:
-    "Versions, triggers and runs stay as they are. A draft may have problems: they are listed, and keep it from being published. `GRAPH_INVALID` has `problems`, `GRAPH_CONFLICT` the `revision` that the draft has.",
+    "Versions, triggers and runs stay as they are. A draft may lack parts and have problems: they are listed, and keep it from being published. What is there must have its form, a list where a list belongs. `GRAPH_INVALID` has `problems`, `GRAPH_CONFLICT` the `revision` that the draft has.",
   tag: "graphs",
   params,
   query: tenantQuery,
   body: json(PutBody),
   answers: { 200: StoredGraphSchema },
-  failures: { 400: "`GRAPH_INVALID`: it is no graph at all.", 409: "`GRAPH_CONFLICT`." },
+  failures: { 400: "`GRAPH_INVALID`: a part of it has the wrong form; `problems` says which.", 409: "`GRAPH_CONFLICT`." },
 });
 
 const PublishBody = Type.Object({
