@@ -182,14 +182,22 @@ describe("The plain protocol", () => {
     expect(world.job("pass").dueMs).toBe(world.nowMs + 1000);
   });
 
-  test("a sleep may be a duration or an instant; an unreadable one is rejected", () => {
+  test("a sleep may be a duration or an instant; one that cannot be waited for fails its step", () => {
     const world = new World();
     world.pass(ops([sleeping("s", "1m30s"), sleeping("u", "1970-02-01T00:00:00.000Z"), sleeping("z", "")]));
     expect(world.job("timer", "s").dueMs).toBe(world.nowMs + 90_000);
     expect(world.job("timer", "u").dueMs).toBe(Date.parse("1970-02-01T00:00:00Z"));
     expect(world.job("timer", "z").dueMs).toBe(world.nowMs);
-    const other = new World();
-    expect(other.pass(ops([sleeping("s", "soon")]))?.head.errorJson).toContain("OP_INVALID");
+    const tooFar = "more than 366 days ahead";
+    const waits = { soon: "neither a duration nor an instant", "9000h": tooFar, "1980-01-01T00:00:00.000Z": tooFar };
+    for (const [text, problem] of Object.entries(waits)) {
+      const other = new World();
+      other.pass(ops([sleeping("s", text)]));
+      const why = JSON.stringify(other.state.memo.get("s"));
+      expect(why).toContain("OP_INVALID");
+      expect(why).toContain(problem);
+      expect(other.job("pass"), "the handler may catch it").toBeDefined();
+    }
   });
 });
 

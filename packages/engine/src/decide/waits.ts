@@ -1,5 +1,5 @@
 /** Begins waits: sleeps, events, signals, invocations, HTTP calls. What cannot be waited for fails the step. */
-import { type ErrorCode, plainError, unreachable } from "@holdfast/core";
+import { type ErrorCode, parseGoDurationMs, plainError, unreachable } from "@holdfast/core";
 import { isRecord, type Op, WIRE_LIMITS } from "@holdfast/protocol";
 import { environmentOf, type NewWait, qualify } from "@holdfast/store";
 
@@ -9,7 +9,6 @@ import { jobKey } from "../run/run-state.ts";
 import { isStorableName, nameOf, type ParkedOpName } from "../run/step-ops.ts";
 import { type Draft, dispatch, isSettled, lookForEarlier, open, openStep, settle } from "./draft.ts";
 import { invokedEvent } from "./internal-events.ts";
-import { failWith } from "./run-ends.ts";
 
 const { maxEventNameLength: MAX_EVENT, maxSignalLength: MAX_SIGNAL } = WIRE_LIMITS;
 
@@ -119,10 +118,13 @@ function waitUntil(
   return false;
 }
 
+/** The step fails, so that it is on record which one waits for too long, and the handler may catch it. */
 function notADuration(draft: Draft, op: Op, text: string): boolean {
-  const what = `waits for ${JSON.stringify(text)}, which is neither a duration nor an instant within 366 days`;
-  failWith(draft, "OP_INVALID", `Step "${nameOf(op) ?? op.id}" ${what}.`);
-  return false;
+  const isReadable = parseGoDurationMs(text) !== undefined || !Number.isNaN(Date.parse(text));
+  const problem = isReadable
+    ? "which is more than 366 days ahead, the longest wait; wait again after a shorter one"
+    : "which is neither a duration nor an instant";
+  return failed(draft, op, "OP_INVALID", `waits for ${JSON.stringify(text)}, ${problem}`);
 }
 
 function unstorable(draft: Draft, op: Op, what: string, maxLength: number): boolean {

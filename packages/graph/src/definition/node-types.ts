@@ -161,7 +161,7 @@ export const BUILT_IN_TYPES = {
     config: {
       time: {
         summary:
-          "ISO 8601 text, or milliseconds since the Unix epoch, at most 366 days ahead. A time that is over does not wait.",
+          "ISO 8601 text, or milliseconds since the Unix epoch, at most 366 days ahead: a later one fails the node. A time that is over does not wait.",
         required: true,
         type: { kind: "instant", templates: true },
       },
