@@ -17,6 +17,8 @@ export function signalsApi(app: Hono, { store, dispatcher }: HttpParts): void {
   const described = describe({
     operationId: "sendSignal",
     summary: "Sends a signal to the step that waits for it.",
+    description:
+      "Signals are not kept: one that comes before its step waits, or after that has ended, goes nowhere, and the answer is 404. A node of a graph, or a step, is `running` for a moment before its wait is stored; `waiting` of its run names the signal once it is.",
     tag: "events",
     body: {
       contentType: "application/json",
@@ -27,7 +29,7 @@ export function signalsApi(app: Hono, { store, dispatcher }: HttpParts): void {
     },
     failures: {
       400: "`GRAPH_ANSWER_INVALID`: an approval of a graph waits for it, and this decides nothing.",
-      404: "No step is waiting for it.",
+      404: "`NOT_FOUND`: no run waits for it now. It was not kept, and ended no wait.",
     },
   });
   app.post("/v1/signals", described, limitBody(WIRE_LIMITS.maxEventBytes), async (c) => {
@@ -44,7 +46,10 @@ export function signalsApi(app: Hono, { store, dispatcher }: HttpParts): void {
     const dataText = jsonText(body.data);
     await checkAnswer(store, { environment, signal: body.signal, dataText });
     const taker = await dispatcher.sendSignal(environment, body.signal, dataText);
-    if (!taker) throw notFound(`No step is waiting for the signal "${body.signal}".`);
+    if (!taker) throw notFound(noWaiter(body.signal));
     return c.json({ data: { run_id: taker.runId } });
   });
 }
+
+const noWaiter = (signal: string): string =>
+  `No run waits for the signal "${signal}" now. It was not kept: send it again once a step waits for it, which \`waiting\` of GET /v1/runs/:id says.`;

@@ -118,7 +118,13 @@ describe.each([
   test("a signal ends one waiting step once; without a waiting step it is reported as not found", async () => {
     const gateway = await bench.gateway();
     const worker = await bench.worker(gateway, options);
-    expect(await signal(gateway.url)).toMatchObject({ status: 404, body: { code: "NOT_FOUND" } });
+    expect(await signal(gateway.url)).toMatchObject({
+      status: 404,
+      body: {
+        code: "NOT_FOUND",
+        error: expect.stringMatching(/^No run waits for the signal "go" now\. It was not kept/),
+      },
+    });
     const [runId = ""] = await start(gateway);
     const { request } = await worker.request();
     await worker.replied(request, { value: [forSignal("s")] });

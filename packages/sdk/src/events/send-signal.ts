@@ -11,7 +11,10 @@ export interface OutgoingSignal {
 }
 
 export interface SentSignal {
-  /** The run that waited for it; absent when none did. */
+  /**
+   * The run that waited for it; absent when none did. Then the signal went nowhere: it is not kept for a step that
+   * begins to wait later. Send it again, or use an event and a wait with `since: "run"`.
+   */
   readonly runId?: string;
 }
 
