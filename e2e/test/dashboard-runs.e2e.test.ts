@@ -188,7 +188,14 @@ describe("A run", () => {
       await world.ended(id);
       const page = await dashboard.open(`${world.url}/ui/runs/${id}`);
       await page.locator(".step summary").click();
-      await page.getByRole("button", { name: "Rerun from here" }).click();
+      const inScore = page.getByRole("group", { name: "Selected step" });
+      expect(await inScore.count(), "it was opened in the list").toBe(0);
+      await page.locator("#steps").locator("xpath=..").getByRole("button", { name: "Rerun from here" }).click();
+      await page.getByRole("heading", { name: "Rerun from “count”" }).waitFor();
+      await page.keyboard.press("Escape");
+      await page.locator(".voice.can-select").click();
+      await inScore.getByText("count").waitFor();
+      await inScore.getByRole("button", { name: "Rerun from here" }).click();
       await page.getByLabel("The step gives this result").check();
       await page.getByLabel("Result, as JSON").fill("{oops");
       await page.getByRole("button", { name: "Rerun", exact: true }).last().click();

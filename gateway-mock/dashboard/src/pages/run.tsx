@@ -1,21 +1,24 @@
 /** One run: why it is where it is, its score, its steps, and what can be done with it. */
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
+import { mayChange } from "../data/api.ts";
 import { nowMs } from "../data/clock.ts";
 import { countOf, durationText, instantText } from "../data/format.ts";
 import { isOfGraph } from "../data/graphs.ts";
 import { useRun } from "../data/run-state.ts";
 import { childRunIds, type Score, scoreOf } from "../data/score.ts";
-import { isEnded, type RunDetail } from "../data/types.ts";
+import { isEnded, type RunDetail, type Step } from "../data/types.ts";
 import { ErrorView } from "../parts/error-view.tsx";
 import { CopyButton, JsonView } from "../parts/json-view.tsx";
 import { Problem } from "../parts/notice.tsx";
 import { ScoreView } from "../parts/score-view.tsx";
 import { StatusMark } from "../parts/status.tsx";
 import { Ago, Lasted } from "../parts/time.tsx";
+import { ForkDialog } from "./fork-dialog.tsx";
 import { RunFacts } from "./run-facts.tsx";
 import { RunGraph } from "./run-graph.tsx";
 import { RunVerbs } from "./run-verbs.tsx";
+import { SelectedStep } from "./selected-step.tsx";
 import { StepList } from "./step-list.tsx";
 import type { ViewProps } from "./view-props.ts";
 
@@ -34,9 +37,14 @@ export function RunPage({ params }: ViewProps): JSX.Element {
 
 function RunView({ run }: { readonly run: RunDetail }): JSX.Element {
   const [selected, setSelected] = useState<string | null>(null);
+  // Once a step was chosen in the score it stays there which one is selected: nothing jumps when the list is opened.
+  const [isChosen, setChosen] = useState(false);
+  const [forked, setForked] = useState<Step | null>(null);
+  const fork = mayChange() && isEnded(run.status) ? setForked : null;
   const score = scoreOf(run, isEnded(run.status) ? 0 : nowMs.value);
   const select = (stepId: string): void => {
     setSelected(stepId);
+    setChosen(true);
     const item = document.getElementById(`step-${stepId}`);
     item?.scrollIntoView({ block: "nearest" });
     if (item instanceof HTMLDetailsElement) item.open = true;
@@ -63,13 +71,15 @@ function RunView({ run }: { readonly run: RunDetail }): JSX.Element {
         <h2 id="score">Score</h2>
         <div class="card">
           <ScoreView score={score} selected={selected} onSelect={select} />
+          {isChosen && selected !== null && <SelectedStep run={run} selected={selected} onFork={fork} />}
           <Legend />
         </div>
         <Blocks score={score} />
       </section>
       <section aria-labelledby="steps">
         <h2 id="steps">Steps</h2>
-        <StepList run={run} childIds={childRunIds(run)} selected={selected} onSelect={setSelected} />
+        <StepList run={run} childIds={childRunIds(run)} selected={selected} onSelect={setSelected} onFork={fork} />
+        {forked !== null && <ForkDialog run={run} step={forked} onClose={() => setForked(null)} />}
       </section>
       <div class="pair">
         <section aria-labelledby="input">

@@ -1,13 +1,10 @@
 /** The steps in the order in which the run met them; each opens to what it gave or failed with. */
 import type { JSX } from "preact";
-import { useState } from "preact/hooks";
-import { mayChange } from "../data/api.ts";
 import { nowMs } from "../data/clock.ts";
 import { agoText, countOf, durationText, instantText } from "../data/format.ts";
 import { isEnded, type RunDetail, type Step } from "../data/types.ts";
 import { ErrorView } from "../parts/error-view.tsx";
 import { JsonView } from "../parts/json-view.tsx";
-import { ForkDialog } from "./fork-dialog.tsx";
 
 const KINDS: Readonly<Record<string, string>> = {
   StepRun: "step",
@@ -32,48 +29,42 @@ export interface StepListProps {
   readonly childIds: ReadonlyMap<string, string>;
   readonly selected: string | null;
   readonly onSelect: (stepId: string) => void;
+  /** Null: no step of the run can be gone on from. */
+  readonly onFork: ((step: Step) => void) | null;
 }
 
-export function StepList({ run, childIds, selected, onSelect }: StepListProps): JSX.Element {
-  const [forked, setForked] = useState<Step | null>(null);
+export function StepList({ run, childIds, selected, onSelect, onFork }: StepListProps): JSX.Element {
   if (run.steps.length === 0) {
     return <p class="lead">{isEnded(run.status) ? "It had no steps." : "No step has been stored yet."}</p>;
   }
   return (
-    <>
-      <ol class="steps">
-        {run.steps.map((step) => (
-          <li key={step.id}>
-            <details
-              id={`step-${step.id}`}
-              class={step.id === selected ? "step selected" : "step"}
-              onToggle={(event) => event.currentTarget.open && onSelect(step.id)}
-            >
-              <summary>
-                <StepMark step={step} />
-                <span class="step-name">
-                  <bdi>{step.name ?? step.id}</bdi>
-                </span>
-                <span class="step-note">{noteOf(step, nowMs.value)}</span>
-                <span class="step-time">{lengthOf(step)}</span>
-              </summary>
-              <div class="step-body">
-                <StepBody
-                  step={step}
-                  childId={childIds.get(step.id) ?? null}
-                  onFork={mayChange() && isEnded(run.status) ? () => setForked(step) : null}
-                />
-              </div>
-            </details>
-          </li>
-        ))}
-      </ol>
-      {forked !== null && <ForkDialog run={run} step={forked} onClose={() => setForked(null)} />}
-    </>
+    <ol class="steps">
+      {run.steps.map((step) => (
+        <li key={step.id}>
+          <details
+            id={`step-${step.id}`}
+            class={step.id === selected ? "step selected" : "step"}
+            onToggle={(event) => event.currentTarget.open && onSelect(step.id)}
+          >
+            <summary>
+              <StepMark step={step} />
+              <span class="step-name">
+                <bdi>{step.name ?? step.id}</bdi>
+              </span>
+              <span class="step-note">{noteOf(step, nowMs.value)}</span>
+              <span class="step-time">{lengthOf(step)}</span>
+            </summary>
+            <div class="step-body">
+              <StepBody step={step} childId={childIds.get(step.id) ?? null} onFork={onFork && (() => onFork(step))} />
+            </div>
+          </details>
+        </li>
+      ))}
+    </ol>
   );
 }
 
-function StepMark({ step }: { readonly step: Step }): JSX.Element {
+export function StepMark({ step }: { readonly step: Step }): JSX.Element {
   return (
     <span class="step-mark" data-status={STATES[step.status]} title={step.status}>
       <span class="hidden-text">{step.status}</span>

@@ -1,0 +1,29 @@
+/** Under the score: the step that is selected in it, and what can be done with it, without looking for it in the list. */
+import type { JSX } from "preact";
+import type { RunDetail, Step } from "../data/types.ts";
+import { StepMark } from "./step-list.tsx";
+
+interface SelectedStepProps {
+  readonly run: RunDetail;
+  /** Id of a step. */
+  readonly selected: string;
+  readonly onFork: ((step: Step) => void) | null;
+}
+
+export function SelectedStep({ run, selected, onFork }: SelectedStepProps): JSX.Element | null {
+  const step = run.steps.find(({ id }) => id === selected);
+  if (step === undefined) return null;
+  return (
+    <div class="selected-step" role="group" aria-label="Selected step">
+      <StepMark step={step} />
+      <span class="step-name">
+        <bdi>{step.name ?? step.id}</bdi>
+      </span>
+      {onFork !== null && (
+        <button type="button" onClick={() => onFork(step)}>
+          Rerun from here …
+        </button>
+      )}
+    </div>
+  );
+}
