@@ -78,15 +78,38 @@ test("a graph is drawn, published, started by a form of its input, and followed 
     await expect.poll(() => state(page, "end")).toBe("done");
     await page.goto(address);
 
+    await page.goto(`${world.url}/ui/runs`);
+    const choice = page.locator("label", { hasText: /^Graph/ }).locator("select");
+    const listed = page.locator(".run-row", { hasText: "onboarding, version 1" });
+    await expect.poll(() => listed.count()).toBe(2);
+    await world.api.send({ name: "shop/quick", data: { n: 1 } });
+    await callJson(world.url, "PUT", "/v1/graphs/other", { graph: { ...graph, id: "other", title: "Other" } });
+    await page.reload();
+    await expect.poll(() => page.locator(".run-row").count()).toBe(3);
+    await choice.selectOption({ label: "onboarding" });
+    await expect.poll(() => page.locator(".run-row").count()).toBe(2);
+    expect(new URL(page.url()).search).toBe("?graph=onboarding");
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await page.getByRole("button", { name: "Rerun these …" }).click();
+    await dialog.getByText("1 run fit. ").waitFor();
+    await dialog.getByText("1 run left out: run again already.").waitFor();
+    await dialog.getByRole("button", { name: "Do nothing" }).click();
+    await choice.selectOption({ label: "other" });
+    await page.getByRole("heading", { name: "No run fits" }).waitFor();
+    await page.goto(address);
+
     await page.getByRole("link", { name: "onboarding, version 1" }).click();
     await page.getByText("A version never changes.").waitFor();
     await page.locator(".run-row").getByText("Completed").first().waitFor();
     await closePage(page);
-    for (const path of [address, `${world.url}/ui/graphs`, `${world.url}/ui/graphs/onboarding`]) {
+    const pages = ["graphs", "graphs/onboarding", "runs", "runs?graph=onboarding"].map(
+      (one) => `${world.url}/ui/${one}`,
+    );
+    for (const path of [address, ...pages]) {
       for (const viewport of [WIDE, NARROW]) {
         for (const theme of ["light", "dark"] as const) {
           const one = await dashboard.open(path, { viewport, theme });
-          await one.locator(".node, .fn-row").first().waitFor();
+          await one.locator(".node, .fn-row, .run-row").first().waitFor();
           expect([path, await overflow(one), await accessibilityProblems(one)]).toEqual([path, 0, []]);
           await closePage(one);
         }

@@ -151,6 +151,18 @@ export const RUNS_OPTIONS = {
     variables: [],
     doc: "only runs by the id that a sender gave to their event",
   },
+  graph: {
+    kind: TEXT,
+    flag: { name: "graph", takes: "<id>" },
+    variables: [],
+    doc: "only runs of this graph",
+  },
+  tenant: {
+    kind: TEXT,
+    flag: { name: "tenant", takes: "<name>" },
+    variables: [],
+    doc: "with --graph: whose graph it is; default: that of the one owner",
+  },
   error: {
     kind: TEXT,
     flag: { name: "error", takes: "<text>" },

@@ -171,6 +171,7 @@ export const COMMANDS: readonly CommandSpec[] = [
       { doc: "What failed", line: "holdfast-gateway runs --status failed" },
       { doc: "What waits, and for what", line: "holdfast-gateway runs --waiting" },
       { doc: "Of one order", line: "holdfast-gateway runs --event shop/order.placed --key order-4711" },
+      { doc: "Of a graph", line: "holdfast-gateway runs --graph onboarding" },
       { doc: "The last five of a function", line: "holdfast-gateway runs --function shop-order --limit 5" },
       { doc: "Of a night", line: "holdfast-gateway runs --after 2027-01-30T18:00:00Z --before 2027-01-31T09:00:00Z" },
       { doc: "Their ids, for a script", line: "holdfast-gateway runs --json | jq -r '.runs[].id'" },

@@ -17,8 +17,18 @@ export interface ShownRun {
   readonly createdMs: number;
   readonly startedMs: number | null;
   readonly endedMs: number | null;
+  /** The graph that it is of; a gateway of an earlier version does not say. */
+  readonly graph?: ShownGraphOfRun | null;
   /** Why it has not ended; null when it has. In lists only where it was asked for. */
   readonly waiting?: { readonly reason: string; readonly message: string } | null;
+}
+
+interface ShownGraphOfRun {
+  /** Null: it is not stored any more, or never was. */
+  readonly id: string | null;
+  readonly tenant: string | null;
+  readonly version: number | null;
+  readonly test: boolean;
 }
 
 interface ShownStep {
@@ -54,16 +64,26 @@ export const isEnded = ({ endedMs }: ShownRun): boolean => endedMs !== null;
 
 /** With `withReasons` the last column says why a run waits where it has not failed. */
 export function runsText(runs: readonly ShownRun[], columns: number, withReasons = false): string {
+  // Many gateways have no graphs.
+  const hasGraphs = runs.some(({ graph }) => graph);
   const rows = runs.map((run) => [
     run.id,
     run.functionId,
+    ...(hasGraphs ? [run.graph ? graphText(run.graph) : ""] : []),
     run.status.toLowerCase(),
     timeText(run.createdMs),
     tookText(run),
     run.error === null ? (run.waiting?.message ?? "") : errorLine(run.error),
   ]);
   const last = withReasons ? "WHY" : "ERROR";
-  return tableText(["RUN", "FUNCTION", "STATUS", "CREATED", "TOOK", last], rows, columns);
+  const headings = ["RUN", "FUNCTION", ...(hasGraphs ? ["GRAPH"] : []), "STATUS", "CREATED", "TOOK", last];
+  return tableText(headings, rows, columns);
+}
+
+/** `onboarding@3`; with its tenant `acme/onboarding@3`. */
+function graphText({ id, tenant, version, test }: ShownGraphOfRun): string {
+  if (id === null) return test ? "(test)" : `(deleted)@${version}`;
+  return `${tenant ? `${tenant}/` : ""}${id}@${version}`;
 }
 
 /** With `isCut` long values are cut, for people who look at a terminal. */
@@ -72,6 +92,7 @@ export function runText(run: ShownRunDetail, columns: number, isCut = false): st
   const head = [
     ["run", run.id],
     ["function", run.functionId],
+    ...(run.graph ? [["graph", graphText(run.graph)]] : []),
     ["status", run.status.toLowerCase()],
     ["event", `${run.eventName} (${run.eventId})`],
     ["version", run.appVersion],

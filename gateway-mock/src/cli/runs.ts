@@ -48,7 +48,18 @@ export async function listRuns(context: CommandContext): Promise<ExitCode> {
   return EXIT.done;
 }
 
-const FILTERS = ["function", "event", "eventName", "eventId", "key", "error", "after", "before"] as const;
+const FILTERS = [
+  "function",
+  "event",
+  "eventName",
+  "eventId",
+  "key",
+  "graph",
+  "tenant",
+  "error",
+  "after",
+  "before",
+] as const;
 
 /** Where runs that fit are rare a page of the gateway comes short, and says where to go on. */
 async function readRuns(

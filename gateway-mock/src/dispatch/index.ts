@@ -6,7 +6,7 @@ export type { AttachedWorker } from "./dispatcher-types.ts";
 export { INTERNAL_FIELD, type RawEvent } from "./events/event-checks.ts";
 export type { IdSeed } from "./events/id-seed.ts";
 export type { FunctionCount } from "./function-counts.ts";
-export { dispatchedBy, type GraphDispatch, type GraphRequest } from "./graphs/graph-request.ts";
+export { dispatchedBy, type GraphDispatch, type GraphRequest, isGraphEvent } from "./graphs/graph-request.ts";
 export type { Notice, OnNotice } from "./notices.ts";
 export {
   type CallOutcome,

@@ -17,6 +17,7 @@ import { bodyOf } from "./body-fields.ts";
 import { BulkFilterSchema, BulkPreviewSchema, BulkSchema, bulkView } from "./bulk-view.ts";
 import { notFound } from "./errors.ts";
 import { eventIdsOf } from "./events-of-key.ts";
+import { graphNamed } from "./graph-filter.ts";
 import { describe } from "./openapi/describe-route.ts";
 import type { HttpParts } from "./parts.ts";
 import { versionOf } from "./wanted-version.ts";
@@ -112,7 +113,19 @@ export function bulkApi(app: Hono, parts: HttpParts): void {
 
 const isAction = (value: unknown): value is BulkAction => (BULK_ACTIONS as readonly unknown[]).includes(value);
 const invalid = (message: string): HoldfastError => new HoldfastError("BODY_INVALID", message);
-const FIELDS = ["status", "functionId", "eventName", "eventId", "key", "error", "after", "before", "all"];
+const FIELDS = [
+  "status",
+  "functionId",
+  "eventName",
+  "eventId",
+  "key",
+  "graph",
+  "tenant",
+  "error",
+  "after",
+  "before",
+  "all",
+];
 
 /** @throws HoldfastError `BODY_INVALID`, and `NOT_FOUND` for a function that there is not */
 async function readFilter(
@@ -143,9 +156,11 @@ async function readFilter(
     ...(fn === undefined ? {} : { functionId: fn.id }),
     ...(eventName === undefined ? {} : { eventName }),
   };
+  const ofGraph = await graphNamed(parts.store, environment, { graph: textOf(given, "graph"), tenant: given.tenant });
   const eventIds = await eventIdsOf(parts, narrow, { eventId: textOf(given, "eventId"), key: textOf(given, "key") });
   return {
     ...narrow,
+    ...ofGraph,
     status: statusesOf(action, given.status),
     ...(eventIds === undefined ? {} : { eventIds }),
     ...(error === undefined ? {} : { errorText: JSON.stringify(error).slice(1, -1) }),

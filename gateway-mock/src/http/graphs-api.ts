@@ -77,7 +77,10 @@ const PUT = describe({
   query: tenantQuery,
   body: json(PutBody),
   answers: { 200: StoredGraphSchema },
-  failures: { 400: "`GRAPH_INVALID`: a part of it has the wrong form; `problems` says which.", 409: "`GRAPH_CONFLICT`." },
+  failures: {
+    400: "`GRAPH_INVALID`: a part of it has the wrong form; `problems` says which.",
+    409: "`GRAPH_CONFLICT`.",
+  },
 });
 
 const PublishBody = Type.Object({

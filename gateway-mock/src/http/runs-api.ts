@@ -1,12 +1,13 @@
 /** Routes that list, show and cancel runs, and retry their compensations. */
 import { HoldfastError, isUlid } from "@holdfast/core";
-import { RUN_STATUSES, type RunDetail, type RunFilter, type RunStatus } from "@holdfast/store";
+import { RUN_STATUSES, type RunDetail, type RunFilter, type RunHead, type RunStatus } from "@holdfast/store";
 import type { Context, Hono } from "hono";
 import Type from "typebox";
 import { findFunction, type RunWaiting } from "../dispatch/index.ts";
 import { LinksSchema } from "./chain-links.ts";
 import { eventIdsOf } from "./events-of-key.ts";
 import { graphFilterIn } from "./graph-filter.ts";
+import { graphsOfRuns } from "./graphs-of-runs.ts";
 import { isoTime } from "./iso-time.ts";
 import { answerJson } from "./json-answer.ts";
 import { waitAsAsked } from "./long-polls.ts";
@@ -122,11 +123,13 @@ export function runsApi(app: Hono, parts: HttpParts): void {
     const waiting = waitingIn(c.req.query("waiting"));
     const filter = { ...(await readFilter(c, parts, waiting)), ...(await graphFilterIn(c, store)) };
     const { runs, nextCursor } = await store.listRuns(filter);
-    if (waiting === null) return answerJson(c, { runs: runs.map(runView), nextCursor });
+    const graphs = await graphsOfRuns(store, runs);
+    const listed = (head: RunHead): object => ({ ...runView(head), graph: graphs.get(head.id) ?? null });
+    if (waiting === null) return answerJson(c, { runs: runs.map(listed), nextCursor });
     const going = runs.flatMap(({ id, endedMs }) => (endedMs === null ? [id] : []));
     const why = await dispatcher.waitingRuns.whyWait(going);
     const shown = waiting === "only" ? runs.filter(({ id }) => waits(why, id)) : runs;
-    const views = shown.map((head) => ({ ...runView(head), waiting: waitingView(why.get(head.id) ?? null) }));
+    const views = shown.map((head) => ({ ...listed(head), waiting: waitingView(why.get(head.id) ?? null) }));
     return answerJson(c, { runs: views, nextCursor });
   });
 
@@ -135,11 +138,13 @@ export function runsApi(app: Hono, parts: HttpParts): void {
     const detail = ended ?? (await runHere(c, id));
     const waiting = await dispatcher.waitingRuns.whyWaits(detail);
     const descendants = await store.descendantsOf(id, MAX_DESCENDANTS);
+    const graphs = await graphsOfRuns(store, [detail.head]);
     return answerJson(c, {
       ...runDetailView(detail, c.req.query("log") === "1"),
       running: dispatcher.waitingRuns.runningSteps(detail).map((one) => ({ ...one, sinceAt: isoTime(one.sinceMs) })),
       waiting: waitingView(waiting),
       descendants,
+      graph: graphs.get(detail.head.id) ?? null,
     });
   });
 

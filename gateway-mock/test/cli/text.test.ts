@@ -126,6 +126,21 @@ test("a run shows its steps, attempts and the errors that count, with the stack"
   expect(runsText([RUN], 0)).toContain(
     "01RUN  shop-order  failed  1970-01-01T00:00:00.000Z  2.5 s  PaymentDeclined: no money\n",
   );
+  const graph = { id: "onboarding", tenant: "acme", version: 3, test: false };
+  const runs = [
+    { ...RUN, graph },
+    { ...RUN, graph: { ...graph, tenant: "" } },
+    { ...RUN, graph: null },
+    { ...RUN, graph: { id: null, tenant: null, version: 2, test: false } },
+    { ...RUN, graph: { id: null, tenant: null, version: null, test: true } },
+  ];
+  const named = runsText(runs, 0).split("\n");
+  expect(named.map((line) => line.split(/ {2,}/)[2])).toEqual([
+    ...["GRAPH", "acme/onboarding@3", "onboarding@3", "failed", "(deleted)@2", "(test)", undefined],
+  ]);
+  expect(runText({ ...RUN, graph, steps: [] }, 0)).toContain(
+    "function     shop-order\ngraph        acme/onboarding@3\n",
+  );
   expect(errorLine({ name: "Error", message: "a\nb" })).toBe("a b");
   const late = { name: "HoldfastError", message: "it ran for 5 ms", code: "ISOLATE_BUDGET" };
   expect(errorLine(late)).toBe("HoldfastError: it ran for 5 ms (ISOLATE_BUDGET)");

@@ -295,18 +295,51 @@ describe("Runs of graphs", () => {
     expect((await ended(one, other.runId)).output).toMatchObject({ graph: { title: "One" }, input: {} });
   });
 
-  test("are listed by their graph; a deleted graph leaves its runs", async () => {
+  test("are listed by their graph, and say which one and in which version; a deleted graph leaves its runs", async () => {
     const gateway = await bench.gateway();
-    echoes(await bench.worker(gateway, { functions: runner }));
+    echoes(await bench.worker(gateway, { functions: [...runner, { id: "plain", event: "shop/plain" }] }));
     await published(gateway, graphOf("a"));
     await published(gateway, graphOf("b"));
+    await ask(gateway, "PUT", "/v1/graphs/a?tenant=acme", { graph: graphOf("a") });
+    await ask(gateway, "POST", "/v1/graphs/a/publish?tenant=acme");
+    await put(gateway, graphOf("a", { title: "Changed" }));
+    await ask(gateway, "POST", "/v1/graphs/a/publish");
     const { runId } = await ask(gateway, "POST", "/v1/graphs/a/runs");
-    await ask(gateway, "POST", "/v1/graphs/b/runs");
+    const earlier = await ask(gateway, "POST", "/v1/graphs/b/runs");
+    const acme = await ask(gateway, "POST", "/v1/graphs/a/runs?tenant=acme");
+    const tried = await ask(gateway, "POST", "/v1/graph-tests", { graph: graphOf("draft") });
+    await send(gateway, "shop/plain");
     await ended(gateway, runId);
+    const listed = (await call(gateway, "/v1/runs")) as { runs: { id: string; functionId: string; graph: unknown }[] };
+    const graphs = new Map(listed.runs.map((run) => [run.functionId === "shop-plain" ? "plain" : run.id, run.graph]));
+    const ofA = { id: "a", tenant: "", version: 2, test: false };
+    expect(graphs).toEqual(
+      new Map<string, unknown>([
+        ["plain", null],
+        [tried.runId, { id: null, tenant: null, version: null, test: true }],
+        [acme.runId, { id: "a", tenant: "acme", version: 1, test: false }],
+        [earlier.runId, { id: "b", tenant: "", version: 1, test: false }],
+        [runId, ofA],
+      ]),
+    );
+    expect(await call(gateway, "/v1/runs?graph=a&waiting=1")).toMatchObject({ runs: [{ id: runId, graph: ofA }] });
+    expect(await runDetail(gateway, runId)).toMatchObject({ graph: ofA });
     expect(await runsOf(gateway, "graph=a")).toEqual([runId]);
+    expect(await runsOf(gateway, "graph=a&tenant=acme")).toEqual([acme.runId]);
     expect(await call(gateway, "/v1/runs?graph=c")).toMatchObject({ code: "NOT_FOUND" });
+    expect(await call(gateway, "/v1/runs?tenant=acme")).toMatchObject({ code: "BODY_INVALID" });
+    const bulk = (filter: object) => ask(gateway, "POST", "/v1/bulk", { action: "rerun", filter, dryRun: true });
+    const completed = { status: ["COMPLETED"] };
+    await ended(gateway, acme.runId);
+    expect(await bulk({ ...completed, graph: "a", tenant: "acme" })).toMatchObject({ runIds: [acme.runId] });
+    expect(await bulk({ ...completed, graph: "a" })).toMatchObject({ runIds: [runId] });
+    expect(await bulk({ ...completed, graph: "c" })).toMatchObject({ code: "NOT_FOUND" });
+    expect(await bulk({ ...completed, tenant: "acme" })).toMatchObject({ code: "BODY_INVALID" });
     expect(await ask(gateway, "DELETE", "/v1/graphs/a")).toMatchObject({ deleted: true });
-    expect(await runDetail(gateway, runId)).toMatchObject({ status: "COMPLETED" });
+    expect(await runDetail(gateway, runId)).toMatchObject({
+      status: "COMPLETED",
+      graph: { id: null, tenant: null, version: 2, test: false },
+    });
   });
 
   test("need one app that runs graphs, or the name of one", async () => {

@@ -31,7 +31,11 @@ SELECT id, row_number() OVER (), now(), 2, status, 'RUN_ENDED 0 0 ', '{}' FROM h
 SELECT 'e' || i, 'event', now(), now(), '{}', CASE WHEN i <= 2 THEN (
   SELECT string_agg(id, ' ') FROM (SELECT id FROM holdfast.runs ORDER BY id LIMIT i * 100) r) ELSE '' END
 FROM generate_series(1, 20000) i`);
-  await db.sql.unsafe("VACUUM (ANALYZE) holdfast.runs, holdfast.run_log, holdfast.events");
+  // Every second run is of a graph: nearly all of them of one, the oldest ones of a rare one, a few are tests.
+  await db.sql.unsafe(`INSERT INTO holdfast.graph_runs (run_id, uid, version, test, created_at)
+SELECT id, CASE WHEN n <= 20 THEN 'g-rare' WHEN n > ${RUNS} - 40 THEN '' ELSE 'g-often' END, 1, n > ${RUNS} - 40, created_at
+FROM (SELECT id, created_at, row_number() OVER (ORDER BY id) AS n FROM holdfast.runs) r WHERE n % 2 = 0`);
+  await db.sql.unsafe("VACUUM (ANALYZE) holdfast.runs, holdfast.run_log, holdfast.events, holdfast.graph_runs");
 });
 
 afterAll(() => db.drop());
@@ -69,6 +73,15 @@ const filters: Readonly<Record<string, { readonly filter: Partial<RunFilter>; re
   "two events": { filter: { eventIds: ["e1", "e2"] }, found: 50 },
   "an event without runs": { filter: { eventIds: ["e3"] }, found: 0 },
   "failed ones of an event": { filter: { eventIds: ["e1"], status: "FAILED" }, found: 2 },
+  "a graph": { filter: { graphUid: "g-often" }, found: 50 },
+  "a rare graph": { filter: { graphUid: "g-rare" }, found: 10 },
+  "a graph without runs": { filter: { graphUid: "none" }, found: 0 },
+  "completed ones of a graph": { filter: { graphUid: "g-often", status: "COMPLETED" }, found: 50 },
+  "a graph on a day four weeks ago": {
+    filter: { graphUid: "g-often", createdAfterMs: ago(28 * DAY), createdBeforeMs: ago(27 * DAY) },
+    found: 50,
+  },
+  "tests of graphs": { filter: { test: true }, found: 20 },
   "the last hour": { filter: { createdAfterMs: ago(60) }, found: 50 },
   "ten minutes": { filter: { createdAfterMs: ago(10.5), createdBeforeMs: ago(0.5) }, found: 10 },
   "a day four weeks ago": { filter: { createdAfterMs: ago(28 * DAY), createdBeforeMs: ago(27 * DAY) }, found: 50 },

@@ -1,6 +1,8 @@
 /** Graphs as the API answers them, as far as the page reads them. */
 import type { drawGraph, shownNodes } from "@holdfast/graph/render";
 
+import type { GraphOfRun } from "./types.ts";
+
 export type Graph = Parameters<typeof drawGraph>[0];
 export type NodeState = NonNullable<Parameters<typeof shownNodes>[1]>["nodes"][number];
 
@@ -55,6 +57,12 @@ export const tenantOfRun = (event: unknown): string => {
   const tenant = (event as { readonly data?: { readonly tenant?: unknown } } | null)?.data?.tenant;
   return typeof tenant === "string" ? tenant : "";
 };
+
+/** What a list calls the graph of a run. */
+export function graphOfRunText({ id, tenant, version, test }: GraphOfRun): string {
+  if (id === null) return test ? "test of a graph" : "deleted graph";
+  return `${tenant ? `${tenant} / ` : ""}${id}, version ${version}`;
+}
 
 /** Where the page of a graph is. */
 export const graphHref = ({ id, tenant }: Pick<ListedGraph, "id" | "tenant">, version?: string): string => {

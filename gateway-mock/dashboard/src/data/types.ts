@@ -15,6 +15,15 @@ export interface Waiting {
   readonly instanceId: string | null;
 }
 
+/** The graph that a run is of. */
+export interface GraphOfRun {
+  /** Null: it is not stored any more, or never was. */
+  readonly id: string | null;
+  readonly tenant: string | null;
+  readonly version: number | null;
+  readonly test: boolean;
+}
+
 export interface Run {
   readonly id: string;
   readonly functionId: string;
@@ -30,6 +39,8 @@ export interface Run {
   readonly startedMs: number | null;
   readonly endedMs: number | null;
   readonly waiting?: Waiting | null;
+  /** A gateway of an earlier version does not say. */
+  readonly graph?: GraphOfRun | null;
 }
 
 export interface RunPage {

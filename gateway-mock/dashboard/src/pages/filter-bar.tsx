@@ -6,6 +6,7 @@ import { environment, get } from "../data/api.ts";
 import { navigate, setQuery } from "../data/router.ts";
 import { type FunctionView, STATUSES, type Status } from "../data/types.ts";
 import { STATUS_WORDS } from "../parts/status.tsx";
+import { GraphFilter } from "./graph-filter.tsx";
 import { type Filter, isFiltered, RANGE, WINDOWS } from "./runs-filter.ts";
 import { TimeRange } from "./time-range.tsx";
 
@@ -55,6 +56,7 @@ export function FilterBar({ filter }: { readonly filter: Filter }): JSX.Element 
             ))}
           </select>
         </label>
+        <GraphFilter filter={filter} />
         <label>
           Created
           <select value={filter.window} onChange={(event) => setQuery({ time: value(event), from: "", to: "" })}>

@@ -78,6 +78,11 @@ export function GraphPage({ params }: ViewProps): JSX.Element {
       <section aria-labelledby="newest">
         <h2 id="newest">Newest runs</h2>
         {runs?.runs.length === 0 && <p class="lead">It has no runs.</p>}
+        {runs !== null && runs.nextCursor !== null && (
+          <p class="lead">
+            <a href={`/ui/runs?${owner}graph=${encodeURIComponent(id)}`}>Show all of its runs</a>
+          </p>
+        )}
         <ul class="plain-list rows-of-runs">
           {runs?.runs.map((run) => (
             <li key={run.id}>

@@ -6,6 +6,10 @@ export interface Filter {
   readonly functionId: string;
   readonly eventName: string;
   readonly eventId: string;
+  /** Id of a graph; empty: of any, or of none. */
+  readonly graph: string;
+  /** Whose graph that is. */
+  readonly tenant: string;
   /** The id that a sender gave. */
   readonly key: string;
   /** A text in what failed. */
@@ -35,6 +39,8 @@ export function readFilter(query: URLSearchParams): Filter {
     functionId: query.get("function") ?? "",
     eventName: query.get("eventName") ?? "",
     eventId: query.get("event") ?? "",
+    graph: query.get("graph") ?? "",
+    tenant: query.get("graph") ? (query.get("tenant") ?? "") : "",
     key: query.get("key") ?? "",
     error: query.get("error") ?? "",
     window: window === RANGE || Object.hasOwn(WINDOWS, window) ? window : "",
@@ -60,12 +66,14 @@ export const isFiltered = ({ statuses, ...texts }: Filter): boolean =>
 
 /** Of a page of the list: `?` and what follows. */
 export function listQuery(filter: Filter, nowMs: number, limit: number, cursor: string | null): string {
-  const { statuses, functionId, eventName, eventId, key, error } = filter;
+  const { statuses, functionId, eventName, eventId, graph, tenant, key, error } = filter;
   const query = new URLSearchParams({ limit: String(limit), waiting: "1" });
   if (statuses.length > 0) query.set("status", statuses.join(","));
   if (functionId !== "") query.set("function", functionId);
   if (eventName !== "") query.set("eventName", eventName);
   if (eventId !== "") query.set("event", eventId);
+  if (graph !== "") query.set("graph", graph);
+  if (tenant !== "") query.set("tenant", tenant);
   if (key !== "") query.set("key", key);
   if (error !== "") query.set("error", error);
   for (const [end, ms] of Object.entries(spanOf(filter, nowMs))) query.set(end, String(ms));
@@ -84,7 +92,7 @@ const FOR: Readonly<Record<BulkAction, readonly Status[]>> = {
 
 /** The filter of a bulk job that takes what is shown; null: nothing of that can be taken. */
 export function bulkFilter(action: BulkAction, filter: Filter, nowMs: number): object | null {
-  const { statuses, functionId, eventName, eventId, key, error } = filter;
+  const { statuses, functionId, eventName, eventId, graph, tenant, key, error } = filter;
   const chosen = statuses.length === 0 ? FOR[action] : statuses.filter((one) => FOR[action].includes(one));
   if (chosen.length === 0) return null;
   return {
@@ -92,6 +100,8 @@ export function bulkFilter(action: BulkAction, filter: Filter, nowMs: number): o
     ...(functionId === "" ? {} : { functionId }),
     ...(eventName === "" ? {} : { eventName }),
     ...(eventId === "" ? {} : { eventId }),
+    ...(graph === "" ? {} : { graph }),
+    ...(tenant === "" ? {} : { tenant }),
     ...(key === "" ? {} : { key }),
     ...(error === "" ? {} : { error }),
     ...spanOf(filter, nowMs),

@@ -1,16 +1,23 @@
 /** A run in a list: two lines, the same height whatever it is called. */
 import type { JSX } from "preact";
+import { graphOfRunText } from "../data/graphs.ts";
 import type { Run } from "../data/types.ts";
 import { StatusMark } from "./status.tsx";
 import { Ago, Lasted } from "./time.tsx";
 
 export function RunRow({ run }: { readonly run: Run }): JSX.Element {
-  const { id, functionId, eventName, status, createdMs, startedMs, endedMs } = run;
+  const { id, functionId, eventName, graph, status, createdMs, startedMs, endedMs } = run;
   return (
     <a class="run-row" href={`/ui/runs/${encodeURIComponent(id)}`}>
       <StatusMark status={status} />
       <span class="run-name">
-        <bdi>{functionId}</bdi>
+        {graph ? (
+          <>
+            <bdi>{graphOfRunText(graph)}</bdi> <span class="faint">by {functionId}</span>
+          </>
+        ) : (
+          <bdi>{functionId}</bdi>
+        )}
       </span>
       <span class="run-note">
         <Note run={run} />

@@ -24,6 +24,9 @@ export interface GraphRequest {
 
 export const eventNameOf = ({ test }: Pick<GraphRequest, "test">): string => (test ? GRAPH_TESTED : GRAPH_REQUESTED);
 
+/** Which events runs of graphs come of; not all that come of these are. */
+export const isGraphEvent = (name: string): boolean => name === GRAPH_REQUESTED || name === GRAPH_TESTED;
+
 const SPREADS = '{"dispatch":"node",';
 
 /** Whether the nodes of its runs are jobs of their own, for any worker. */

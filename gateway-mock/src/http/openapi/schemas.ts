@@ -108,9 +108,21 @@ const WaitingSchema = Type.Object(
   { title: "Waiting" },
 );
 
+const GraphOfRunSchema = orNull(
+  Type.Object(
+    {
+      id: orNull(Type.String({ description: "Null: the graph is deleted, or was never stored." })),
+      tenant: orNull(Type.String({ description: "Whose it is; empty where there is one owner." })),
+      version: orNull(Type.Integer({ description: "Null: of a test." })),
+      test: Type.Boolean({ description: "It is a test of a graph, and goes a day after it began." }),
+    },
+    { title: "GraphOfRun", description: "The graph that the run is of; null: it is of none." },
+  ),
+);
+
 /** A run in lists. */
 export const ListedRunSchema = Type.Object(
-  { ...RUN_FIELDS, waiting: Type.Optional(orNull(WaitingSchema)) },
+  { ...RUN_FIELDS, graph: GraphOfRunSchema, waiting: Type.Optional(orNull(WaitingSchema)) },
   { title: "ListedRun" },
 );
 
@@ -166,6 +178,7 @@ const FactSchema = Type.Object({
 export const RunDetailSchema = Type.Object(
   {
     ...RUN_FIELDS,
+    graph: GraphOfRunSchema,
     version: Type.Integer({ description: "Rises with each decision on the run." }),
     event: Type.Unknown({ description: "The event that started it, as the function gets it." }),
     maxAttempts: orNull(Type.Integer()),

@@ -25,7 +25,7 @@ interface MarkRow {
 
 type Reads = Pick<
   StoreGraphs,
-  "getGraph" | "getGraphVersion" | "listGraphVersions" | "listGraphs" | "graphRuns" | "oldGraphTests"
+  "getGraph" | "getGraphVersion" | "listGraphVersions" | "listGraphs" | "graphRuns" | "graphNames" | "oldGraphTests"
 >;
 
 export function graphReads(query: Query): Reads {
@@ -58,6 +58,12 @@ WHERE uid = $1 AND ($2::int IS NULL OR version < $2) ORDER BY version DESC LIMIT
       return new Map(
         rows.map(({ run_id, uid, version, test }): [string, GraphRunMark] => [run_id, { uid, version, test }]),
       );
+    },
+    async graphNames(uids) {
+      if (uids.length === 0) return new Map();
+      const text = "SELECT uid, environment, tenant, id FROM holdfast.graphs WHERE uid = ANY($1::text[])";
+      const rows = await query<GraphName & { readonly uid: string }>(text, [textArray(uids)]);
+      return new Map(rows.map(({ uid, ...name }): [string, GraphName] => [uid, name]));
     },
     async oldGraphTests(olderThanMs, limit) {
       const rows = await query<{ run_id: string }>(

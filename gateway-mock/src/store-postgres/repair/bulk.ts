@@ -63,7 +63,7 @@ const bulkOf = (row: BulkRow): BulkJob => ({
  */
 function filterText(filter: BulkFilter): string {
   const { status: narrowed, ...rest } = filter;
-  const isNarrow = [rest.eventIds, rest.errorText, rest.notAgain].some((one) => one !== undefined);
+  const isNarrow = [rest.eventIds, rest.graphUid, rest.errorText, rest.notAgain].some((one) => one !== undefined);
   return JSON.stringify(isNarrow ? { ...rest, narrowed } : filter);
 }
 
@@ -143,7 +143,7 @@ const MADE_AGAIN = `SELECT FROM holdfast.run_origins o WHERE o.origin_id = l.id 
   AND EXISTS (SELECT FROM holdfast.runs a WHERE a.id = o.run_id)`;
 
 async function page(query: Query, filter: BulkFilter, beforeId: string, limit: number): Promise<BulkPage> {
-  const { environment, functionId, eventName = null, eventIds, errorText = null, notAgain = null } = filter;
+  const { environment, functionId, eventName = null, eventIds, graphUid, errorText = null, notAgain = null } = filter;
   const { status, createdAfterMs = null, createdBeforeMs = null } = filter;
   const texts = [textArray(status), eventName];
   const params: Param[] = [beforeId, limit, ...texts, createdAfterMs, createdBeforeMs, errorText, notAgain];
@@ -154,13 +154,17 @@ async function page(query: Query, filter: BulkFilter, beforeId: string, limit: n
     where = `r.function_id LIKE '@@%' AND split_part(r.function_id, ':', 1) = $${params.push(mark)}`;
   }
   if (eventIds !== undefined) where += ` AND r.id = ANY(${runsOf(params.push(textArray(eventIds)))})`;
+  const ofGraph =
+    graphUid === undefined
+      ? ""
+      : `\n  AND EXISTS (SELECT FROM holdfast.graph_runs g WHERE g.run_id = r.id AND g.uid = $${params.push(graphUid)})`;
   const rows = await query<{ id: string; fits: boolean; again: boolean }>(
     `WITH page AS MATERIALIZED (
   SELECT r.* FROM holdfast.runs r WHERE ${where} AND r.id < $1 ORDER BY r.id DESC LIMIT $2
 ), looked AS (
   SELECT r.id, (${SHOWN_STATUS}) = ANY($3::text[]) AND ($4::text IS NULL OR r.event_name = $4)
   AND ($5::float8 IS NULL OR ${msOf("r.created_at")} >= $5) AND ($6::float8 IS NULL OR ${msOf("r.created_at")} < $6)
-  AND ($7::text IS NULL OR strpos(lower(r.error), lower($7)) > 0) AS fits
+  AND ($7::text IS NULL OR strpos(lower(r.error), lower($7)) > 0)${ofGraph} AS fits
   FROM page r
 ) SELECT l.id, l.fits, CASE WHEN l.fits AND $8::text IS NOT NULL THEN EXISTS (${MADE_AGAIN}) ELSE false END AS again
 FROM looked l ORDER BY l.id DESC`,

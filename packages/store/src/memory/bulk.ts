@@ -46,7 +46,7 @@ export function stopBulkJob({ bulkJobs, nowMs }: Tables, id: string): boolean {
 }
 
 export function bulkPage(tables: Tables, filter: BulkFilter, beforeId: string, limit: number): BulkPage {
-  const { environment, functionId, eventName, eventIds, errorText, notAgain } = filter;
+  const { environment, functionId, eventName, eventIds, graphUid, errorText, notAgain } = filter;
   const { status, createdAfterMs = 0, createdBeforeMs = Infinity } = filter;
   const ofEvents = eventIds && new Set(eventIds.flatMap((id) => tables.events.get(id)?.runIds ?? []));
   const page = [...tables.runs.values()]
@@ -58,6 +58,7 @@ export function bulkPage(tables: Tables, filter: BulkFilter, beforeId: string, l
     .map((run) => tables.runsTable.shown(run));
   const fitting = page
     .filter((head) => status.includes(head.status) && (eventName === undefined || head.eventName === eventName))
+    .filter(({ id }) => graphUid === undefined || tables.graphs.markOf(id)?.uid === graphUid)
     .filter(({ errorJson }) => errorText === undefined || hasText(errorJson, errorText))
     .filter(({ createdMs }) => createdMs >= createdAfterMs && createdMs < createdBeforeMs)
     .map(({ id }) => id);

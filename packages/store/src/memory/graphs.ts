@@ -176,6 +176,11 @@ export class Graphs {
     return found ? { uid: found.uid, version: found.version, test: found.test } : null;
   }
 
+  nameOf(uid: string): GraphName | null {
+    const found = this.#byUid.get(uid)?.graph;
+    return found ? { environment: found.environment, tenant: found.tenant, id: found.id } : null;
+  }
+
   oldTests(olderThanMs: number, limit: number): string[] {
     const beforeMs = this.#parts.clock.nowMs() - olderThanMs;
     return [...this.#marks]

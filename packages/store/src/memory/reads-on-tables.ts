@@ -20,7 +20,7 @@ export interface StatementAccess {
 
 type GraphReads = Pick<
   StoreGraphs,
-  "getGraph" | "getGraphVersion" | "listGraphVersions" | "listGraphs" | "graphRuns" | "oldGraphTests"
+  "getGraph" | "getGraphVersion" | "listGraphVersions" | "listGraphs" | "graphRuns" | "graphNames" | "oldGraphTests"
 >;
 type Reads = StoreReads & WaitingReads & LimitReads & StoreRepairs & StoreBulk & GraphReads;
 
@@ -158,6 +158,14 @@ export class ReadsOnTables implements Reads {
     return this.#access.call(() => {
       const marks = runIds.map((id) => [id, markOf(id)] as const);
       return new Map(marks.flatMap(([id, mark]) => (mark ? [[id, mark] as const] : [])));
+    });
+  }
+
+  graphNames(uids: readonly string[]): ReturnType<Reads["graphNames"]> {
+    const nameOf = (uid: string) => this.#tables.graphs.nameOf(uid);
+    return this.#access.call(() => {
+      const names = uids.map((uid) => [uid, nameOf(uid)] as const);
+      return new Map(names.flatMap(([uid, name]) => (name ? [[uid, name] as const] : [])));
     });
   }
 

@@ -15,6 +15,8 @@ export interface BulkFilter {
   readonly eventName?: string;
   /** Of one of these events; of none of them: none. */
   readonly eventIds?: readonly string[];
+  /** Of the graph with this uid. */
+  readonly graphUid?: string;
   /** Somewhere in what they failed with, as JSON has it, in letters of any size. */
   readonly errorText?: string;
   /** None of which another run was made, a rerun or a fork; runs whose ids begin like this do not count for that. */

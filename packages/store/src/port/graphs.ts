@@ -121,6 +121,8 @@ export interface StoreGraphs {
   deleteGraph(name: GraphName, force: boolean): Promise<"deleted" | "living" | "gone">;
   /** Of runs that were made of graphs; those of others are left out. */
   graphRuns(runIds: readonly string[]): Promise<ReadonlyMap<string, GraphRunMark>>;
+  /** By uid, what definitions are called; those that are deleted are left out. */
+  graphNames(uids: readonly string[]): Promise<ReadonlyMap<string, GraphName>>;
   /** Tests that were started longer ago than that, the oldest first. */
   oldGraphTests(olderThanMs: number, limit: number): Promise<readonly string[]>;
   /** Makes the jobs of schedules that are missing, of what is published still in this version; takes none away. */

@@ -8,6 +8,7 @@ import {
   type GraphRunMark,
   graphCronOwner,
   type NewCron,
+  RUN_STATUSES,
   type StoredGraph,
 } from "../../src/index.ts";
 import { type ContractBench, logRow, newId, newRun, passJob, runDone } from "./harness.ts";
@@ -247,6 +248,12 @@ export function graphsContract(bench: ContractBench): void {
           [test.runId, { uid: "", version: null, test: true }],
         ]),
       );
+      expect(await bench.store.graphNames([graph.uid, "none", ""])).toEqual(
+        new Map([[graph.uid, { environment: graph.environment, tenant: graph.tenant, id: graph.id }]]),
+      );
+      expect(await bench.store.graphNames([])).toEqual(new Map());
+      const ofGraph = { environment: graph.environment, status: RUN_STATUSES, graphUid: graph.uid };
+      expect((await bench.store.bulkPage(ofGraph, "~", 100)).runIds).toEqual([run.runId]);
       await bench.store.commit(runDone(test));
       expect(await bench.store.deleteRuns([test.runId])).toEqual(["deleted"]);
       expect(await bench.store.graphRuns([test.runId])).toEqual(new Map());
