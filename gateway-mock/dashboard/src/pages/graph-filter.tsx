@@ -34,7 +34,7 @@ export function GraphFilter({ filter: { graph, tenant } }: { readonly filter: Fi
     <label>
       Graph
       <select value={graph === "" ? "" : choiceOf(chosen)} onChange={(event) => choose(event.currentTarget.value)}>
-        <option value="">Of any graph, or none</option>
+        <option value="">Any, or none</option>
         {all.map((one) => (
           <option key={choiceOf(one)} value={choiceOf(one)}>
             {one.tenant === "" ? one.id : `${one.tenant} / ${one.id}`}
