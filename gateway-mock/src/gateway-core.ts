@@ -37,6 +37,8 @@ export interface GatewayCore {
   readonly dispatcher: Dispatcher;
   readonly keys: Keys;
   readonly sessions: Sessions;
+  /** This gateway's part of the list of connections. */
+  readonly connections: ConnectionList;
   readonly newId: () => string;
   readonly isDraining: boolean;
   /** From now on workers are sent elsewhere. */
@@ -46,7 +48,7 @@ export interface GatewayCore {
 }
 
 export function createCore(config: GatewayConfig, ports: CorePorts): GatewayCore {
-  const { clock, random, timers } = ports;
+  const { clock, random, store, timers } = ports;
   const newId = createUlidFactory(clock, random);
   const id = newId();
   const dispatcher = createDispatcher(config, ports, id);
@@ -55,13 +57,21 @@ export function createCore(config: GatewayConfig, ports: CorePorts): GatewayCore
     eventKeys: config.eventKeys,
     tokenMs: GATEWAY_LIMITS.sessionTokenMs,
   });
-  const sessions = createSessions(config, ports, { dispatcher, keys, gatewayId: id });
+  const connections = new ConnectionList({
+    store,
+    gatewayId: id,
+    log: config.log,
+    onGone: (functionIds) => dispatcher.onWorkerGone(functionIds),
+  });
+  store.onLoss(() => void connections.listAgain());
+  const sessions = createSessions(config, ports, { dispatcher, keys, list: connections });
   let draining = false;
   return {
     id,
     dispatcher,
     keys,
     sessions,
+    connections,
     newId,
     get isDraining() {
       return draining;
@@ -126,17 +136,9 @@ function listenedTo(functions: Iterable<KnownFunction>, environment: string): st
 function createSessions(
   config: GatewayConfig,
   { store, clock, timers }: CorePorts,
-  parts: { dispatcher: Dispatcher; keys: Keys; gatewayId: string },
+  { dispatcher, keys, list }: { dispatcher: Dispatcher; keys: Keys; list: ConnectionList },
 ): Sessions {
-  const { dispatcher, keys, gatewayId } = parts;
   const { log } = config;
-  const list = new ConnectionList({
-    store,
-    gatewayId,
-    log,
-    onGone: (functionIds) => dispatcher.onWorkerGone(functionIds),
-  });
-  store.onLoss(() => void list.listAgain());
   return new Sessions({
     dispatcher,
     clock,

@@ -27,6 +27,7 @@ import { startOrphanSweeps } from "./gateway-orphans.ts";
 import type { StartedParts } from "./gateway-overview.ts";
 import { startGatewayRetention } from "./gateway-retention.ts";
 import { startWaitingLog } from "./gateway-waiting.ts";
+import { startWorkerMarks, type WorkerMarksParts } from "./gateway-worker-marks.ts";
 import { httpApp } from "./http/app.ts";
 import { type CallerRules, callerProblem, readHost } from "./http/callers.ts";
 import { ConnectionLimit } from "./http/connection-limit.ts";
@@ -180,7 +181,7 @@ async function start(config: GatewayConfig, ports: GatewayPorts, cleanUps: Clean
     ...(config.virtualTime ? { skipTime } : {}),
   };
   serve([http.server, second.server], requestListener(httpParts), connections, sockets);
-  const ends = startSweeps(httpParts, config, ports);
+  const ends = startSweeps({ ...httpParts, list: core.connections }, config, ports);
   const endServing = async (): Promise<void> => {
     for (const end of ends) end();
     await Promise.all([live.close(), answerWaits(dispatcher, timers)]);
@@ -296,12 +297,14 @@ async function answerWaits(dispatcher: Dispatcher, timers: Timers): Promise<void
   await sleep(timers, FLUSH_MS);
 }
 
+type SweepParts = HttpParts & Pick<WorkerMarksParts, "list">;
+
 /** Signs of life, and what looks through the database now and then; returns what ends each. */
-function startSweeps(parts: HttpParts, { logRuns }: GatewayConfig, { lookEveryMs }: GatewayPorts): (() => void)[] {
-  const own = { ...parts, policy: parts.retention, random: systemRandom, logRuns, lookEveryMs };
-  return [startGatewayHeartbeat, startGatewayRetention, startOrphanSweeps, startWaitingLog, startGraphTestSweeps].map(
-    (start) => start(own),
-  );
+function startSweeps(parts: SweepParts, { logRuns }: GatewayConfig, { lookEveryMs }: GatewayPorts): (() => void)[] {
+  const { conditions } = parts.dispatcher;
+  const own = { ...parts, conditions, policy: parts.retention, random: systemRandom, logRuns, lookEveryMs };
+  const all = [startGatewayHeartbeat, startWorkerMarks, startGatewayRetention, startOrphanSweeps, startWaitingLog];
+  return [...all, startGraphTestSweeps].map((start) => start(own));
 }
 
 /** Direct routes in front, the router behind them. */

@@ -16,6 +16,8 @@ export interface ShownWorker {
   readonly queues: readonly string[];
   readonly inFlight: number | null;
   readonly connectedAt: string;
+  /** For how long nothing was heard of it, or of its gateway; a gateway of an earlier version does not say. */
+  readonly silentMs?: number;
   /** Null: another gateway has it. */
   readonly condition: ShownCondition | null;
 }
@@ -54,11 +56,12 @@ export function workersText(workers: readonly ShownWorker[], columns: number): s
     one.inFlight === null ? "-" : String(one.inFlight),
     mainText(one.condition),
     poolText(one.condition?.state?.isolation ?? null),
+    one.silentMs === undefined ? "-" : `${durationText(one.silentMs)} ago`,
     one.queues.join(" "),
     one.connectedAt,
     one.apps.join(" "),
   ]);
-  return tableText(["WORKER", "STATUS", "HAS", "MAIN", "POOL", "QUEUES", "CONNECTED", "APPS"], rows, columns);
+  return tableText(["WORKER", "STATUS", "HAS", "MAIN", "POOL", "HEARD", "QUEUES", "CONNECTED", "APPS"], rows, columns);
 }
 
 /** So many heartbeats may be late before what the worker said last is old. */

@@ -1,5 +1,5 @@
 /** Routes that list who is connected, at all gateways of the database, and that drain workers. */
-import { environmentOf, type ListedConnection, plainName } from "@holdfast/store";
+import { type ConnectionMark, environmentOf, type ListedConnection, plainName } from "@holdfast/store";
 import type { Context, Hono } from "hono";
 import Type from "typebox";
 
@@ -35,6 +35,8 @@ export interface WorkerView {
   readonly capacity: number;
   readonly inFlight: number | null;
   readonly partitions: readonly PartitionView[];
+  /** For how long nothing was heard of it; where it is connected to another gateway, of that one. */
+  readonly silentMs: number;
   /** Null when the worker is connected to another gateway. */
   readonly condition: object | null;
 }
@@ -82,8 +84,9 @@ const WorkerSchema = Type.Object(
     status: Type.String({
       description:
         "`READY`: it gets work. `MAIN_BLOCKED`: none while its main thread is blocked. `DRAINING`: none, since it is " +
-        "drained or closes; of a worker of another gateway, where `condition` is null, also while it is blocked. " +
-        "`GATEWAY_SILENT`: its gateway has given no sign of life for ten seconds, so the worker is probably gone or " +
+        "drained or closes. `SILENT`: nothing was heard of it for one and a half heartbeats, as when its machine died or " +
+        "the network is cut; after some more its requests go to others. Of a worker of another gateway these may be a " +
+        "second or two old. `GATEWAY_SILENT`: its gateway has given no sign of life for ten seconds, so the worker is probably gone or " +
         "connected elsewhere; after a minute it is no longer listed.",
     }),
     drained: Type.Boolean({ description: "It is given no new work: `POST /v1/workers/{id}/drain`." }),
@@ -93,6 +96,9 @@ const WorkerSchema = Type.Object(
     capacity: Type.Integer(),
     inFlight: orNull(Type.Integer()),
     partitions: Type.Array(PartitionSchema),
+    silentMs: Type.Number({
+      description: "For how long nothing was heard of it; where it is connected to another gateway, of that one.",
+    }),
     condition: Type.Union([ConditionSchema, Type.Null()], {
       description: "Null: the worker is connected to another gateway, which has it.",
     }),
@@ -171,12 +177,13 @@ function workerView(
   const inFlight = conditions.inFlightOf(connection.id);
   const { id, gatewayId, instanceId, versions, connectedMs, queues, capacity, partitions } = connection;
   const condition = conditions.of(id);
+  const mark = condition === null ? (connection.mark ?? null) : conditions.markOf(id);
   return {
     connectionId: id,
     gatewayId,
     instanceId,
     apps: versions.map(plainName),
-    status: statusOf(connection, drained, condition),
+    status: statusOf(connection, { drained, mark, isHere: condition !== null }),
     drained,
     connectedAt: isoTime(connectedMs),
     connectedMs,
@@ -188,20 +195,22 @@ function workerView(
       capacity: one.capacity,
       inFlight: inFlight?.[index + 1] ?? null,
     })),
+    silentMs: condition === null ? Math.round(connection.silentMs) : condition.silentMs,
     condition,
   };
 }
 
-/** Why one takes no work that has not been drained: it closes, or it waits for its main thread. */
-function statusOf(
-  connection: ListedConnection,
-  drained: boolean,
-  condition: ReturnType<HttpParts["dispatcher"]["conditions"]["of"]>,
-): string {
-  if (condition === null && isGatewaySilent(connection)) return "GATEWAY_SILENT";
+interface Seen {
+  readonly drained: boolean;
+  readonly mark: ConnectionMark | null;
+  readonly isHere: boolean;
+}
+
+/** Why one takes no work that has not been drained: it closes, it waits for its main thread, or it is gone. */
+function statusOf(connection: ListedConnection, { drained, mark, isHere }: Seen): string {
+  if (!isHere && isGatewaySilent(connection)) return "GATEWAY_SILENT";
+  if (mark === "SILENT") return "SILENT";
   const { status } = connection;
   if (drained) return status === "READY" ? "DRAINING" : status;
-  if (status !== "DRAINING" || condition === null || condition.state?.phase === "CLOSING") return status;
-  const isBlocked = (condition.state?.mainLagMs ?? 0) > 0 || condition.stalls[0]?.ended === false;
-  return isBlocked ? "MAIN_BLOCKED" : status;
+  return mark === "BLOCKED" && (status === "READY" || status === "DRAINING") ? "MAIN_BLOCKED" : status;
 }

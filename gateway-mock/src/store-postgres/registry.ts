@@ -215,6 +215,7 @@ status = excluded.status, seen_at = excluded.seen_at`,
         queues: connection.queues,
         partitions: connection.partitions,
         capacity: connection.capacity,
+        ...(connection.mark === undefined ? {} : { mark: connection.mark }),
       } satisfies Takes),
     ],
   );
@@ -258,8 +259,8 @@ ON CONFLICT (connection_id) DO NOTHING RETURNING connection_id`,
   return rows.length > 0;
 }
 
-/** What a connection takes: the queues, and how much. */
-type Takes = Pick<ConnectionRecord, "queues" | "partitions" | "capacity">;
+/** What a connection takes: the queues, and how much; and what is to be seen of it. */
+type Takes = Pick<ConnectionRecord, "queues" | "partitions" | "capacity" | "mark">;
 
 /** Of a gateway of an earlier version, which knows no queues. */
 const TAKES_ALL: Takes = { queues: ["*"], partitions: [], capacity: 0 };

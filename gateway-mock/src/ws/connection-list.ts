@@ -1,6 +1,6 @@
 /** Keeps the store's list of connections equal to this gateway's sessions, one write after the other for each. */
 import { type Log, messageOf } from "@holdfast/core";
-import type { PartitionRecord, Store } from "@holdfast/store";
+import type { ConnectionMark, PartitionRecord, Store } from "@holdfast/store";
 
 /** A connection as it is listed. */
 export interface SessionInfo {
@@ -43,6 +43,8 @@ export class ConnectionList {
   readonly #waiting = new Map<string, Waiting>();
   /** As they were written last, of connections that are there. */
   readonly #listed = new Map<string, { readonly info: SessionInfo; readonly status: ConnectionStatus }>();
+  /** What is to be seen of them, where there is something. */
+  readonly #marks = new Map<string, ConnectionMark>();
   /** Gone, but still listed. */
   readonly #left = new Set<string>();
   /** The removal of what has left since the last one began. */
@@ -80,6 +82,16 @@ export class ConnectionList {
     return mine;
   }
 
+  /** Marks a connection, or takes the mark away; false: it is so already, or another write of it is under way. */
+  mark(id: string, mark: ConnectionMark | null): boolean {
+    const listed = this.#listed.get(id);
+    if (listed === undefined || this.#last.has(id) || (this.#marks.get(id) ?? null) === mark) return false;
+    if (mark === null) this.#marks.delete(id);
+    else this.#marks.set(id, mark);
+    void this.set(listed.info, listed.status);
+    return true;
+  }
+
   /** Writes all of them again: the database may have forgotten some. */
   async listAgain(): Promise<void> {
     // What waits to be written is newer.
@@ -90,9 +102,13 @@ export class ConnectionList {
   async #write(info: SessionInfo, status: ConnectionStatus): Promise<void> {
     const { connectionId: id, functionIds, ...about } = info;
     const { store, gatewayId } = this.#parts;
-    if (status === "DISCONNECTED") this.#listed.delete(id);
-    else this.#listed.set(id, { info, status });
-    if (status !== "DISCONNECTED") return store.saveConnection({ id, gatewayId, ...about, status });
+    const mark = this.#marks.get(id);
+    if (status !== "DISCONNECTED") {
+      this.#listed.set(id, { info, status });
+      return store.saveConnection({ id, gatewayId, ...about, status, ...(mark === undefined ? {} : { mark }) });
+    }
+    this.#listed.delete(id);
+    this.#marks.delete(id);
     this.#left.add(id);
     await this.#removeLeft();
     this.#parts.onGone(functionIds);

@@ -49,20 +49,20 @@ describe("The list of workers", () => {
       worker("c", { ...heard, state: { mainLagMs: 0, isolation: { threads: 0, busy: 0, queued: 0 } } }),
       { ...worker("d", { ...heard, state: null }), status: "MAIN_BLOCKED" },
       worker("f", { heartbeatMs: 10_000, silentMs: 18_000, state: { mainLagMs: 0, isolation: pool } }),
-      worker("e", null),
+      { ...worker("e", null), status: "SILENT", silentMs: 4_000 },
     ];
     expect(
       workersText(workers, 0)
         .split("\n")
-        .map((line) => line.split(/ {2,}/).slice(0, 5)),
+        .map((line) => line.split(/ {2,}/).slice(0, 6)),
     ).toEqual([
-      ["WORKER", "STATUS", "HAS", "MAIN", "POOL"],
-      ["a", "ready", "2", "ok", "2/3"],
-      ["b", "ready", "2", `blocked ${durationText(12_000)}`, "3/3 +4"],
-      ["c", "ready", "2", "ok", "-"],
-      ["d", "main blocked", "2", "-", "-"],
-      ["f", "ready", "2", `silent ${durationText(18_000)}`, "2/3"],
-      ["e", "ready", "-", "-", "-"],
+      ["WORKER", "STATUS", "HAS", "MAIN", "POOL", "HEARD"],
+      ["a", "ready", "2", "ok", "2/3", "-"],
+      ["b", "ready", "2", `blocked ${durationText(12_000)}`, "3/3 +4", "-"],
+      ["c", "ready", "2", "ok", "-", "-"],
+      ["d", "main blocked", "2", "-", "-", "-"],
+      ["f", "ready", "2", `silent ${durationText(18_000)}`, "2/3", "-"],
+      ["e", "silent", "-", "-", "-", "4.0 s ago"],
       [""],
     ]);
   });

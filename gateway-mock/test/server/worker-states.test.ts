@@ -1,6 +1,6 @@
 import { WIRE_LIMITS, type WorkerState } from "@holdfast/protocol";
 import { waitFor } from "@holdfast/testing";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import type { AppWorkersState, ReportedState } from "../../src/dispatch/workers/worker-states.ts";
 import type { Gateway } from "../../src/server.ts";
 import { call, ended, metrics, start, useGateway } from "./harness.ts";
@@ -106,6 +106,43 @@ test("a worker that takes no work while its main thread is blocked is listed as 
   worker.send(state({ phase: "CLOSING", mainLagMs: 1_500 }));
   worker.send({ kind: "WORKER_PAUSE" });
   await statusBecomes("DRAINING");
+});
+
+test("what is to be seen of a worker, blocked or silent, every gateway of the database shows", async () => {
+  const gateway = await bench.gateway({ heartbeatMs: 2_000 });
+  const other = await bench.gateway();
+  const worker = await bench.worker(gateway, { extensions: ["checkpoint", "stall", "state"] });
+  const seenAt = async (at: Gateway): Promise<{ readonly status: string; readonly silentMs: number } | undefined> => {
+    const { workers } = (await call(at, "/v1/workers")) as {
+      readonly workers: readonly { readonly instanceId: string; readonly status: string; readonly silentMs: number }[];
+    };
+    return workers.find(({ instanceId }) => instanceId === worker.instanceId);
+  };
+  const becomes = async (status: string): Promise<void> => {
+    for (const at of [gateway, other]) {
+      const isSo = async () => (await seenAt(at))?.status === status;
+      await waitFor(isSo, { what: `the worker to be ${status} at ${at === other ? "another" : "its"} gateway` });
+    }
+  };
+  // It goes on saying that it is there.
+  let beats = setInterval(() => worker.send({ kind: "WORKER_HEARTBEAT" }), 200);
+  onTestFinished(() => clearInterval(beats));
+  await becomes("READY");
+  worker.send(state({ mainLagMs: 1_500 }));
+  await becomes("MAIN_BLOCKED");
+  worker.send({ kind: "WORKER_PAUSE" });
+  await beat(worker);
+  await becomes("MAIN_BLOCKED");
+  worker.send(state());
+  await becomes("DRAINING");
+  worker.send({ kind: "WORKER_READY" });
+  await becomes("READY");
+  for (const at of [gateway, other]) expect((await seenAt(at))?.silentMs).toBeGreaterThanOrEqual(0);
+  clearInterval(beats);
+  // As when its machine has died: nothing says that it is gone.
+  await becomes("SILENT");
+  beats = setInterval(() => worker.send({ kind: "WORKER_HEARTBEAT" }), 200);
+  await becomes("READY");
 });
 
 test("the status and the metrics of a gateway have all pools of an app together, until its workers are gone", async () => {

@@ -41,6 +41,28 @@ test("of many connections that end at once each is removed once, in a few remova
   expect(gone).toHaveLength(1000);
 });
 
+test("a mark is written when it changes, stays with other writes, and goes with the connection", async () => {
+  const saved: string[] = [];
+  const store: ConnectionListParts["store"] = {
+    saveConnection: async ({ id, status, mark }) => void saved.push(`${id} ${status} ${mark ?? "-"}`),
+    removeConnections: async () => {},
+  };
+  const list = new ConnectionList({ store, gatewayId: "g", log: silentLog, onGone: () => {} });
+  expect(list.mark("one", "BLOCKED"), "it is not listed").toBe(false);
+  await list.set(info("one"), "READY");
+  expect(list.mark("one", null)).toBe(false);
+  expect(list.mark("one", "BLOCKED")).toBe(true);
+  expect(list.mark("one", "SILENT"), "a write is under way").toBe(false);
+  await list.set(info("one"), "DRAINING");
+  expect(list.mark("one", "BLOCKED")).toBe(false);
+  expect(list.mark("one", null)).toBe(true);
+  await list.listAgain();
+  // Of what changes while a write is under way only the newest is written.
+  expect(saved).toEqual(["one READY -", "one DRAINING BLOCKED", "one DRAINING -"]);
+  await list.set(info("one"), "DISCONNECTED");
+  expect(list.mark("one", "SILENT")).toBe(false);
+});
+
 test("what could not be removed is removed with the next that ends", async () => {
   const { removed, gone, list } = bench(1);
   await list.set(info("one"), "DISCONNECTED");

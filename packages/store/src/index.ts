@@ -114,6 +114,7 @@ export type {
 } from "./port/reads.ts";
 export type {
   AppRecord,
+  ConnectionMark,
   ConnectionRecord,
   Deployment,
   FunctionRecord,

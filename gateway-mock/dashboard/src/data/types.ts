@@ -177,6 +177,8 @@ export interface Worker {
   readonly capacity: number;
   readonly inFlight: number | null;
   readonly partitions: readonly Partition[];
+  /** For how long nothing was heard of it, or of its gateway; a gateway of an earlier version does not say. */
+  readonly silentMs?: number;
   /** Null: another gateway has it. */
   readonly condition: WorkerCondition | null;
 }

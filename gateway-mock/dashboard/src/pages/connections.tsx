@@ -42,7 +42,7 @@ export function Connections(): JSX.Element {
 }
 
 function summary(workers: readonly Worker[]): string {
-  const live = workers.filter(({ status }) => status !== "GATEWAY_SILENT");
+  const live = workers.filter(({ status }) => status !== "GATEWAY_SILENT" && status !== "SILENT");
   const gateways = new Set(live.map(({ gatewayId }) => gatewayId)).size;
   const known = workers.flatMap(({ inFlight }) => inFlight ?? []);
   const busy = known.reduce((sum, one) => sum + one, 0);
@@ -54,6 +54,7 @@ const STATES: Readonly<Record<string, [text: string, status: string]>> = {
   DRAINING: ["Drained", "WAITING"],
   PAUSED: ["Paused", "WAITING"],
   MAIN_BLOCKED: ["Main thread blocked", "WAITING"],
+  SILENT: ["Silent, probably gone", "FAILED"],
   GATEWAY_SILENT: ["Gateway silent, probably gone", "FAILED"],
   CONNECTED: ["Connecting", "PENDING"],
 };
@@ -71,7 +72,6 @@ function WorkerCard({ worker, onChanged }: { readonly worker: Worker; readonly o
     capacity,
     inFlight,
     partitions,
-    gatewayId,
     condition,
   } = worker;
   const [text, tone] = STATES[status] ?? [status, "PENDING"];
@@ -113,8 +113,7 @@ function WorkerCard({ worker, onChanged }: { readonly worker: Worker; readonly o
         <dd>
           <bdi>{queues.includes("*") ? "all" : queues.join(", ")}</bdi>
         </dd>
-        <dt>Gateway</dt>
-        <dd class="mono">{gatewayId}</dd>
+        <GatewayOf worker={worker} />
         {condition && <Signs condition={condition} />}
       </dl>
       {condition && <Stalls condition={condition} />}
@@ -135,6 +134,22 @@ function WorkerCard({ worker, onChanged }: { readonly worker: Worker; readonly o
         </div>
       )}
     </article>
+  );
+}
+
+/** The gateway that it is connected to; of another one also when that was heard of last. */
+function GatewayOf({ worker: { gatewayId, silentMs, condition } }: { readonly worker: Worker }): JSX.Element {
+  return (
+    <>
+      <dt>Gateway</dt>
+      <dd class="mono">{gatewayId}</dd>
+      {condition === null && silentMs !== undefined && (
+        <>
+          <dt>Its gateway</dt>
+          <dd>last heard of {durationText(silentMs)} ago</dd>
+        </>
+      )}
+    </>
   );
 }
 

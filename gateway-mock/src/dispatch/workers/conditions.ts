@@ -1,5 +1,7 @@
 /** How the workers of this gateway are, for people who look. */
 import type { Clock } from "@holdfast/core";
+import type { ConnectionMark } from "@holdfast/store";
+import type { ConnectedWorker } from "./connected-worker.ts";
 import type { StallReport, Stalls } from "./stalls.ts";
 import type { AppWorkersState, ReportedState, WorkerStates } from "./worker-states.ts";
 import type { Workers } from "./workers.ts";
@@ -18,8 +20,11 @@ export interface WorkerCondition {
   readonly state: ReportedState | null;
 }
 
+/** So many heartbeats may be late before a worker counts as silent: one that is a bit late is not. */
+const LATE_HEARTBEATS = 1.5;
+
 interface Parts {
-  readonly workers: Pick<Workers, "get">;
+  readonly workers: Pick<Workers, "get" | "all">;
   readonly stalls: Pick<Stalls, "newestOf">;
   readonly states: Pick<WorkerStates, "of" | "byApp">;
   readonly clock: Pick<Clock, "monotonicMs">;
@@ -52,6 +57,26 @@ export class WorkerConditions {
       stalls: stalls.newestOf(worker),
       state: states.of(worker),
     };
+  }
+
+  /** What there is to be seen of each worker of this gateway; null: nothing. */
+  *marks(): Iterable<readonly [connectionId: string, mark: ConnectionMark | null]> {
+    const nowMs = this.#parts.clock.monotonicMs();
+    for (const worker of this.#parts.workers.all()) yield [worker.id, this.#markOf(worker, nowMs)];
+  }
+
+  /** Null: it is connected to another gateway, or there is nothing to be seen. */
+  markOf(connectionId: string): ConnectionMark | null {
+    const worker = this.#parts.workers.get(connectionId);
+    return worker ? this.#markOf(worker, this.#parts.clock.monotonicMs()) : null;
+  }
+
+  #markOf(worker: ConnectedWorker, nowMs: number): ConnectionMark | null {
+    const { heartbeatMs, seenMs } = worker.session;
+    if (nowMs - seenMs > LATE_HEARTBEATS * heartbeatMs) return "SILENT";
+    const state = this.#parts.states.of(worker);
+    if (state?.phase === "CLOSING") return null;
+    return (state?.mainLagMs ?? 0) > 0 || this.#parts.stalls.newestOf(worker)[0]?.ended === false ? "BLOCKED" : null;
   }
 
   /** Of workers that say how they are, all together. */

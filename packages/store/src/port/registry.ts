@@ -59,6 +59,12 @@ export interface PartitionRecord {
   readonly capacity: number;
 }
 
+/**
+ * What its gateway has noticed of a worker, for people who look at another one: its main thread is blocked, or nothing
+ * was heard of it for too long. Nothing follows from it.
+ */
+export type ConnectionMark = "BLOCKED" | "SILENT";
+
 export interface ConnectionRecord {
   readonly id: string;
   readonly gatewayId: string;
@@ -73,6 +79,7 @@ export interface ConnectionRecord {
   /** Requests that it may have at once, beside those of its partitions. */
   readonly capacity: number;
   readonly status: string;
+  readonly mark?: ConnectionMark;
   readonly connectedMs: number;
 }
 
