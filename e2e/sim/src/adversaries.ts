@@ -44,6 +44,10 @@ export const ADVERSARIES = {
   lateAnswers: 0.15,
   /** Work is taken away just when a body of it was given to a pool whose threads hang; see `body-moments.ts`. */
   bodyMoments: 0.15,
+  /** A worker does not read, so that requests wait at its gateway for room; see `full-sockets.ts`. */
+  fullSockets: 0.1,
+  /** A worker cannot begin with a request, and what its gateway hears of the lease is old; see `late-moments.ts`. */
+  lateMoments: 0.1,
 } as const;
 
 /** They came later, and are drawn after the others: what was drawn before them stays as it was. */

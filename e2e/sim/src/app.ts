@@ -71,6 +71,8 @@ export interface AppWorld {
 
 /** What `close()` promises on top of the drain. */
 const CLOSE_GRACE_MS = 1_000;
+/** Longer than a thread of the pool takes to end. */
+const END_MS = 100;
 const BACKOFF = { baseMs: 50, factor: 2, maxMs: 1000, jitter: 0.5 } as const;
 const MIN_UPTIME_MS = 2_000;
 export const MAX_CRASHES = 10;
@@ -146,6 +148,9 @@ export class AppNode {
     // What is cleaned up behind it has its turn first.
     scheduler.after(0, main, () => {
       if (this.thread?.actor.alive && this.thread.isRef) oracle.fail("S13", `${this.name}: its thread lives.`);
+      // What native code holds is left behind, and so is what had no time any more to end.
+      if (tookMs < boundMs - END_MS && this.bodies?.isRunning)
+        oracle.fail("S13", `${this.name}: a thread of its pool lives.`);
       const state = this.connection?.debugState();
       const handlers = state?.runningHandlers ?? 0;
       // A handler that never saw its end may have timers of its own.

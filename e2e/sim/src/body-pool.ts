@@ -27,6 +27,8 @@ export interface BodyPoolPlan {
 type Body = (place: Place) => Promise<unknown>;
 
 const BUDGET_MS = 4_000;
+/** What a thread still does when native code lets it go. */
+const LAST_MS = 10;
 /** Which body it is the thread finds out by its argument: code does not cross. */
 const CALL = isolated(
   "file:///sim/bodies.js",
@@ -70,6 +72,11 @@ export class SimBodyPool implements IsolatedBodies {
 
   get actors(): readonly Actor[] {
     return this.#actors.filter(({ alive }) => alive);
+  }
+
+  /** A thread lives that nothing holds. */
+  get isRunning(): boolean {
+    return this.actors.some(({ frozenUntilMs, scheduler }) => frozenUntilMs < scheduler.nowMs - LAST_MS);
   }
 
   /** Turns that run or wait. */

@@ -25,6 +25,8 @@ interface Call {
   readonly plan: FunctionPlan;
   readonly id: string;
   runId: string | null;
+  /** Requests for it that a gateway may still carry out. */
+  underWay: number;
   isAnswered: boolean;
 }
 
@@ -43,7 +45,13 @@ export class Callers {
     const { scheduler } = world.network;
     this.#actor = new Actor(scheduler, "caller", dice.fork());
     for (let count = dice.between(1, MOST_CALLS); count > 0; count -= 1) {
-      const call: Call = { plan: dice.pick(world.functions), id: `call-${count}`, runId: null, isAnswered: false };
+      const call: Call = {
+        plan: dice.pick(world.functions),
+        id: `call-${count}`,
+        runId: null,
+        underWay: 0,
+        isAnswered: false,
+      };
       this.#calls.push(call);
       scheduler.at(dice.within(0, world.faults.windowMs), null, () => this.#invoke(call));
     }
@@ -53,11 +61,12 @@ export class Callers {
     return this.#calls.every(({ isAnswered }) => isAnswered);
   }
 
-  /** No caller has been told of this run, which may be one that a caller asks for again. */
+  /** A caller asks for this run again, as far as is known, or did: what is late may come after its answer. */
   mayRepeat(runId: string): boolean {
     const head = this.#world.tables.runs.get(runId)?.head;
     if (head?.eventName !== "inngest/function.invoked") return false;
-    return this.#calls.some((call) => call.runId === null) && !this.#calls.some((call) => call.runId === runId);
+    const call = this.#calls.find((one) => one.runId === runId);
+    return call ? call.underWay > 0 : this.#calls.some((one) => one.runId === null);
   }
 
   /** At the end of the schedule: one run of each. `made` = those that nobody but a caller can have made. */
@@ -80,7 +89,7 @@ export class Callers {
     if (call.runId !== null) return;
     const { scheduler } = this.#world.network;
     scheduler.after(AGAIN_MS, null, () => this.#invoke(call));
-    this.#ask(
+    const isSent = this.#ask(
       async ({ core }) => {
         const invocation = {
           environment: plan.environment,
@@ -88,7 +97,9 @@ export class Callers {
           id,
           data: { from: "a client" },
         };
-        const outcome = await core.dispatcher.invoke(invocation);
+        const outcome = await core.dispatcher.invoke(invocation).finally(() => {
+          call.underWay -= 1;
+        });
         return outcome.outcome === "started" ? outcome.runId : null;
       },
       (runId) => {
@@ -99,6 +110,8 @@ export class Callers {
       },
       () => {},
     );
+    // One that a gateway's death leaves open is counted for ever.
+    if (isSent) call.underWay += 1;
   }
 
   #wait(call: Call, runId: string): void {
@@ -128,8 +141,8 @@ export class Callers {
     );
   }
 
-  /** One request over the network: answered, or failed, once. */
-  #ask<T>(request: (gateway: GatewayNode) => Promise<T>, answered: (value: T) => void, failed: () => void): void {
+  /** One request over the network: answered, or failed, once. False: it reaches no gateway. */
+  #ask<T>(request: (gateway: GatewayNode) => Promise<T>, answered: (value: T) => void, failed: () => void): boolean {
     const { network, liveGateways } = this.#world;
     const { scheduler, conditions } = network;
     const dice = this.#dice;
@@ -140,7 +153,10 @@ export class Callers {
       scheduler.after(dice.within(0.1, conditions.latencyMs), this.#actor, act);
     };
     const up = liveGateways.filter(({ isUp }) => isUp);
-    if (up.length === 0 || dice.chance(conditions.httpFailRate / 2)) return once(failed);
+    if (up.length === 0 || dice.chance(conditions.httpFailRate / 2)) {
+      once(failed);
+      return false;
+    }
     const gateway = dice.pick(up);
     const isAnswerLost = dice.chance(conditions.httpFailRate / 2);
     gateway.actor.onDeath(() => once(failed));
@@ -153,5 +169,6 @@ export class Callers {
         () => say(failed),
       );
     });
+    return true;
   }
 }

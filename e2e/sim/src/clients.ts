@@ -19,6 +19,8 @@ export interface Sending {
   /** Null: nothing but the sender's id tells that it is sent again. */
   readonly seed: { readonly atMs: number; readonly entropy: Uint8Array } | null;
   acceptedIds: readonly string[] | null;
+  /** Requests with it that a gateway may still carry out; one that a gateway's death leaves open is counted for ever. */
+  underWay: number;
 }
 
 /** What is to be sent. */
@@ -76,7 +78,7 @@ export class Clients {
     const { name, data, aheadMs, environment = "", id = null, isSeeded = true } = what;
     const ts = aheadMs === undefined ? null : Math.round(SEED_MS + atMs + aheadMs);
     const seed = isSeeded ? { atMs: seedMs, entropy } : null;
-    const sending: Sending = { name, data, environment, id, ts, seed, acceptedIds: null };
+    const sending: Sending = { name, data, environment, id, ts, seed, acceptedIds: null, underWay: 0 };
     this.sendings.push(sending);
     scheduler.at(atMs, null, () => this.#send(sending));
     return seedMs;
@@ -101,6 +103,7 @@ export class Clients {
     const gateway = this.#reach(dice, sending.environment);
     if (!gateway) return;
     const isAnswerLost = dice.chance(conditions.httpFailRate / 2);
+    sending.underWay += 1;
     scheduler.after(dice.within(0.1, conditions.latencyMs), gateway.actor, () => {
       const accepted = (ids: readonly string[]): void => {
         if (isAnswerLost || !gateway.actor.acts()) return;
@@ -110,7 +113,11 @@ export class Clients {
       };
       const { name, data, environment, id, ts, seed } = sending;
       const event = { name, data, ...(ts === null ? {} : { ts }), ...(id === null ? {} : { id }) };
-      gateway.sendEvent(event, { environment, ...(seed ? { seed } : {}) }).then(accepted, () => {});
+      const over = (): void => {
+        sending.underWay -= 1;
+      };
+      const sent = gateway.sendEvent(event, { environment, ...(seed ? { seed } : {}) });
+      sent.then(accepted, () => {}).finally(over);
     });
   }
 

@@ -9,7 +9,9 @@ const SDK = "packages/sdk/src/connection";
 /**
  * Of what keeps a worker that was silent from what others have got meanwhile. Some of its guards stand in for each other, so that the
  * simulation does not miss one alone: main's epoch, the count of what was taken away, the doubt after a lost connection, and that
- * nothing begins while the thread is silent (who is silent for longer than a suspension has no word that is younger). Unit tests do.
+ * nothing begins while the thread is silent (who is silent for longer than a suspension has no word that is younger). So do what a
+ * gateway looks at by the wall clock and what a worker does when it wakes (YOUNG-2), and what is looked at when a lease is told of
+ * and when its request has found room. Unit tests do.
  */
 export const DOUBT_GUARDS: readonly Guard[] = [
   {
@@ -75,6 +77,28 @@ export const DOUBT_GUARDS: readonly Guard[] = [
         file: "gateway-mock/src/dispatch/workers/lease-age.ts",
         find: "leaseMs / 2) !== null;",
         replace: "leaseMs / 2) === 0;",
+      },
+    ],
+  },
+  {
+    name: "a lease is asked for once more only where the job is still ours",
+    against: "lateAnswers",
+    edits: [
+      {
+        file: "gateway-mock/src/dispatch/workers/late-leases.ts",
+        find: "if (!ours[index]) {",
+        replace: "if (false) {",
+      },
+    ],
+  },
+  {
+    name: "a lease is granted only while it is young",
+    against: "lateMoments",
+    edits: [
+      {
+        file: "gateway-mock/src/dispatch/workers/leases.ts",
+        find: "if (extended[index] && isLeaseOld(leasedAt, request.worker.session.leaseMs, clock)) continue;",
+        replace: "void leasedAt;",
       },
     ],
   },

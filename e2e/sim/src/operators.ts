@@ -177,10 +177,11 @@ export class Operators {
     return runs.length === 0 ? null : this.#dice.pick(runs);
   }
 
-  /** An event that its sender may send once more would make the run again, and so would a call. */
+  /** An event that its sender may send once more, or has sent once more, would make the run again; so would a call. */
   #mayGo({ head }: RunRow): boolean {
     if (this.#world.callers?.mayRepeat(head.id)) return false;
     if (!plainName(head.eventName).startsWith("sim/")) return true;
-    return this.#world.clients.sendings.some(({ acceptedIds }) => acceptedIds?.includes(head.eventId));
+    const { sendings } = this.#world.clients;
+    return sendings.some(({ acceptedIds, underWay }) => acceptedIds?.includes(head.eventId) && underWay === 0);
   }
 }

@@ -44,6 +44,9 @@ export interface Wire {
   abort(): void;
 }
 
+/** More than any sender waits for. */
+const FULL_BYTES = 5 * 1024 * 1024;
+
 const CONNECTING = 0;
 const OPEN = 1;
 const CLOSING = 2;
@@ -56,7 +59,8 @@ const CLOSE_TIMEOUT_MS = 30_000;
 export class SimWebSocket extends Emitter {
   readonly actor: Actor;
   readonly OPEN = OPEN;
-  readonly bufferedAmount = 0;
+  /** Its peer does not read: nothing that could wait is to be written. */
+  isFull = false;
   binaryType = "nodebuffer";
   readyState = CONNECTING;
   #wire: Wire | null = null;
@@ -64,6 +68,7 @@ export class SimWebSocket extends Emitter {
   #held: Packet[] = [];
   #closeSent = false;
   #received: { code: number; reason: string } | null = null;
+  #onDrain: (() => void)[] = [];
 
   constructor(actor: Actor) {
     super();
@@ -83,9 +88,20 @@ export class SimWebSocket extends Emitter {
       for (const packet of held) this.#write(packet);
     },
     setNoDelay: (): void => {},
-    /** It always has room. */
-    on: (): void => {},
+    on: (event: "drain", listener: () => void): void => {
+      if (event === "drain") this.#onDrain.push(listener);
+    },
   };
+
+  get bufferedAmount(): number {
+    return this.isFull ? FULL_BYTES : 0;
+  }
+
+  /** Its peer has read all of it. */
+  drained(): void {
+    this.isFull = false;
+    for (const listener of this.#onDrain) listener();
+  }
 
   opened(wire: Wire): void {
     this.#wire = wire;

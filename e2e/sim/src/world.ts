@@ -20,11 +20,13 @@ import { Events, TWIN } from "./events.ts";
 import type { FaultPlan } from "./faults.ts";
 import { planFaults } from "./faults.ts";
 import { FlowOracle, type FlowWorld } from "./flow-oracle.ts";
+import { fillSockets } from "./full-sockets.ts";
 import { GatewayNode, type GatewayWorld } from "./gateway.ts";
 import { GatewayCalls } from "./gateway-calls.ts";
 import { Impostor, type ImpostorWorld } from "./impostor.ts";
 import { answerLate } from "./late-answers.ts";
 import { type LateFunction, planLateFunction, sendToFailing, sendToLateFunction } from "./late-function.ts";
+import { LateMoments } from "./late-moments.ts";
 import { extensionsOf, LookAheadMoments } from "./look-ahead-moments.ts";
 import { CALM, type Connection, GATEWAY_EXECUTOR_REQUEST, Network } from "./network.ts";
 import { Operators, type OperatorsWorld } from "./operators.ts";
@@ -67,6 +69,8 @@ const POOL_SEED = 9_000_000_011;
 const BODIES_SEED = 17_000_000_029;
 const LATE_ANSWERS_SEED = 19_000_000_057;
 const BODY_MOMENTS_SEED = 20_000_000_089;
+const FULL_SOCKETS_SEED = 21_000_000_017;
+const LATE_MOMENTS_SEED = 22_000_000_001;
 const HANGS_SEED = 18_000_000_041;
 const EARLY_EVENTS_SEED = 10_000_000_019;
 const CHAINS_SEED = 11_000_000_003;
@@ -124,6 +128,7 @@ export class World
   suspensions: readonly Suspension[] = [];
   #silentNetwork: SilentNetwork | null = null;
   #bodyMoments: BodyMoments | null = null;
+  #lateMoments: LateMoments | null = null;
   apps: AppNode[] = [];
   gateways: GatewayNode[] = [];
   readonly #faultDice: Dice;
@@ -172,6 +177,8 @@ export class World
     const callers = createDice(seed + CALLERS_SEED);
     const lateAnswers = createDice(seed + LATE_ANSWERS_SEED);
     const bodyMoments = createDice(seed + BODY_MOMENTS_SEED);
+    const fullSockets = createDice(seed + FULL_SOCKETS_SEED);
+    const lateMoments = createDice(seed + LATE_MOMENTS_SEED);
     const own = {
       silentNetwork: quiet,
       lookAheadMoments: ahead,
@@ -187,6 +194,8 @@ export class World
       callers,
       lateAnswers,
       bodyMoments,
+      fullSockets,
+      lateMoments,
     };
     const adversaries = pickAdversaries(against, later, own, agreed);
     this.adversaries = adversaries;
@@ -277,6 +286,12 @@ export class World
     if (hasMoments) {
       this.#bodyMoments = new BodyMoments(this, bodyMoments);
       this.#startAnother(bodyMoments);
+    }
+    if (adversaries.has("fullSockets")) fillSockets(this, fullSockets, this.faults.windowMs);
+    if (adversaries.has("lateMoments") && !faults.isGentle) {
+      this.#lateMoments = new LateMoments(this, lateMoments, mayBlock);
+      this.#startAnother(lateMoments);
+      this.scheduler.after(lateMoments.within(0, 200), null, () => this.#startGateway());
     }
     this.callers = adversaries.has("callers") && !this.hasOptions ? new Callers(this, callers) : null;
   }
@@ -451,6 +466,7 @@ export class World
     if (app && !isToRun(frame.functionSlug, app.plan.functions, app.plan.takes))
       this.oracle.fail("S47", `${app.name} is given a run of ${frame.functionSlug}.`);
     this.#silentNetwork?.requested(connection);
+    this.#lateMoments?.requested(connection);
   }
 
   #arrange(shape: Dice, isSmall: boolean): void {
