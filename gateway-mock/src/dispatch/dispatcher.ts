@@ -31,6 +31,7 @@ import type { Repairs } from "./repair/repairs.ts";
 import type { WaitOutcome } from "./run-ends.ts";
 import type { WorkerConditions } from "./workers/conditions.ts";
 import type { ConnectedWorker, WorkerSession } from "./workers/connected-worker.ts";
+import type { SlowLease } from "./workers/late-leases.ts";
 import type { RequestsInFlight } from "./workers/requests-in-flight.ts";
 import { stopJobs, stopWork } from "./workers/stop-work.ts";
 
@@ -213,6 +214,11 @@ export class Dispatcher {
       waiting: this.#parts.ends.waiting,
       orphans: this.#parts.orphans.count,
     };
+  }
+
+  /** How long the database took when it was last too slow to give work out; null: not for a while. */
+  get slowLease(): SlowLease | null {
+    return this.#parts.dispatches.late.slow;
   }
 
   /** What this gateway has stored since its start, by function. */

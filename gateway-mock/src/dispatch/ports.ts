@@ -120,6 +120,8 @@ export interface DispatcherCounters {
   /** What workers said of requests that are not theirs. */
   foreignRefused: number;
   leasesLost: number;
+  /** Of which the database told too late, twice: their work went back. */
+  leasesLate: number;
   acksMissed: number;
   nacks: number;
   stalls: number;
@@ -148,6 +150,7 @@ export function newCounters(): DispatcherCounters {
     leasesRefused: 0,
     foreignRefused: 0,
     leasesLost: 0,
+    leasesLate: 0,
     acksMissed: 0,
     nacks: 0,
     stalls: 0,

@@ -19,8 +19,20 @@ const CommitsLostSchema = Type.Object(
   },
   { title: "CommitsLost", description: "What the database had forgotten of what it had acknowledged to this gateway." },
 );
+const SlowLeaseSchema = Type.Object(
+  { tookMs: Type.Number(), leaseMs: Type.Number(), agoMs: Type.Number() },
+  {
+    title: "SlowLease",
+    description: "The database took so long to lease work that it could not leave at once (DATABASE_SLOW).",
+  },
+);
 const ReadySchema = Type.Object(
-  { ready: Type.Boolean(), reason: Type.Optional(Type.String()), commitsLost: Type.Optional(CommitsLostSchema) },
+  {
+    ready: Type.Boolean(),
+    reason: Type.Optional(Type.String()),
+    commitsLost: Type.Optional(CommitsLostSchema),
+    slowLease: Type.Optional(SlowLeaseSchema),
+  },
   { title: "Ready" },
 );
 const CountersSchema = Type.Object({}, { additionalProperties: true, description: "Names and numbers." });
@@ -79,7 +91,8 @@ export function statusApi(app: Hono, parts: HttpParts): void {
       try {
         await store.ping();
         const { ok, error, commitsLost } = store.health();
-        const lost = commitsLost ? { commitsLost } : {};
+        const { slowLease } = dispatcher;
+        const lost = { ...(commitsLost ? { commitsLost } : {}), ...(slowLease ? { slowLease } : {}) };
         if (commitsLost?.isOver === false) return c.json({ ready: false, reason: RESENDING, ...lost }, 503);
         return ok ? c.json({ ready: true, ...lost }) : c.json({ ready: false, reason: error, ...lost }, 503);
       } catch (error) {

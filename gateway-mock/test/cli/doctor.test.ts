@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { databaseChecks } from "../../src/cli/doctor/database-checks.ts";
 import { keyChecks, machineChecks, startCheck } from "../../src/cli/doctor/local-checks.ts";
+import { readyChecks } from "../../src/cli/doctor/ready-checks.ts";
 import type { ServerFacts } from "../../src/open-store.ts";
 
 const SOUND: ServerFacts = {
@@ -68,6 +69,13 @@ describe("What a server says of itself is judged", () => {
     const [check] = databaseChecks({ ...SOUND, aheadMs: 1_100, roundTripMs: 400 }, 10).slice(-1);
     expect(check).toMatchObject({ name: "clock", status: "ok" });
   });
+});
+
+test("a gateway whose database was too slow to lease work is to be looked at, one that says nothing is not", () => {
+  expect(readyChecks({})).toEqual([]);
+  const [check] = readyChecks({ slowLease: { tookMs: 12_340, leaseMs: 20_000, agoMs: 5_000 } });
+  expect(check).toMatchObject({ name: "database", status: "warn", fix: expect.stringContaining("DATABASE_SLOW") });
+  expect(check?.message).toContain("took 12.3 s to lease work, 5 s ago");
 });
 
 describe("What this machine and its configuration have is judged", () => {

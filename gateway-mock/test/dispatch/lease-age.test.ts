@@ -1,5 +1,5 @@
 /** Answers of the store that come when the lease which they tell of is old: the work may be another worker's, and done. */
-import { readClocks, seededRandom, silentLog } from "@holdfast/core";
+import { type Log, readClocks, seededRandom } from "@holdfast/core";
 import { emptyRun, FETCH_QUEUE } from "@holdfast/engine";
 import type { GatewayFrame } from "@holdfast/protocol";
 import type { LeaseExtension, LeaseRelease } from "@holdfast/store";
@@ -35,19 +35,25 @@ async function bench() {
     },
     extendLeases: async (all: readonly LeaseExtension[]) => {
       extended.push(...all);
-      return all.map(() => true);
+      await onExtend.pass();
+      return all.map(() => onExtend.isOurs);
     },
   };
+  /** What happens while the store extends leases, and what it says. */
+  const onExtend = { pass: async (): Promise<void> => {}, isOurs: true };
+  const warned: { readonly message: string; readonly code: unknown }[] = [];
+  const log: Log = (_level, message, data) => void warned.push({ message, code: data?.code });
   const settings = { ...DEFAULT_DISPATCHER_SETTINGS, gatewayId: "here" };
-  const given = { store, clock, timers: clock, random: seededRandom(1), log: silentLog, settings };
+  const given = { store, clock, timers: clock, random: seededRandom(1), log, settings };
   const options = given as unknown as DispatcherOptions;
   const proofs = new LeaseProofs();
   await proofs.open(store);
   const time = new DatabaseTime(clock);
   const workers = new Workers((candidates) => [...candidates].find((worker) => worker.inFlight < worker.capacity));
   const runs = new RunCache(options.store, time);
+  const counters = newCounters();
   const parts = {
-    ...{ runs, workers, time, proofs, counters: newCounters(), spans: new Spans() },
+    ...{ runs, workers, time, proofs, counters, spans: new Spans() },
     functions: { get: () => undefined },
   } as unknown as DispatchesParts;
   const dispatches = new Dispatches(options, parts, () => {});
@@ -86,7 +92,12 @@ async function bench() {
       () => {},
     );
   };
-  return { clock, released, extended, dispatches, startAfter, sentKinds, fetches, state };
+  return { clock, released, extended, onExtend, warned, counters, dispatches, startAfter, sentKinds, fetches, state };
+}
+
+/** Everything that is not a timer has come to its end. */
+async function settled(): Promise<void> {
+  for (let turns = 0; turns < 50; turns += 1) await new Promise((resolve) => void setImmediate(resolve));
 }
 
 test("YOUNG-1: a request leaves under a lease that is young", async () => {
@@ -96,18 +107,66 @@ test("YOUNG-1: a request leaves under a lease that is young", async () => {
   expect([dispatches.size, released]).toEqual([1, []]);
 });
 
-test.each([
-  { how: "came late", rule: "YOUNG-1" },
-  { how: "came while the machine was suspended", rule: "YOUNG-1, YOUNG-2" },
-])("$rule: work is given back when the store's answer $how", async ({ how }) => {
-  const { clock, startAfter, sentKinds, dispatches, released } = await bench();
-  const late = LEASE_MS / 2 + 1;
-  const worker = await startAfter(() =>
-    how === "came late" ? clock.advance(late) : clock.setWallClock(clock.nowMs() + late),
-  );
-  expect(sentKinds()).toEqual([]);
-  expect(released).toMatchObject([{ jobId: "job", epoch: 1, lost: false }]);
-  expect([dispatches.size, worker.inFlight]).toEqual([0, 0]);
+/** Late by one clock or the other. */
+const PASSES = [{ how: "came late" }, { how: "came while the machine was suspended" }] as const;
+
+type Bench = Awaited<ReturnType<typeof bench>>;
+
+async function passLate({ clock }: Bench, how: (typeof PASSES)[number]["how"]): Promise<void> {
+  const lateMs = LEASE_MS / 2 + 1;
+  if (how === "came late") await clock.advance(lateMs);
+  else clock.setWallClock(clock.nowMs() + lateMs);
+}
+
+test.each(PASSES)(
+  "YOUNG-1, YOUNG-2: a lease of which the store's answer $how is asked for once more, for its request to leave",
+  async ({ how }) => {
+    const it = await bench();
+    const worker = await it.startAfter(() => passLate(it, how));
+    expect(it.sentKinds(), "nothing leaves under the old one").toEqual([]);
+    await settled();
+    expect(it.extended).toMatchObject([{ jobId: "job", epoch: 1, gatewayId: "here", leaseMs: LEASE_MS }]);
+    expect(it.sentKinds()).toEqual(["GATEWAY_EXECUTOR_REQUEST"]);
+    expect([it.dispatches.size, worker.inFlight, it.released, it.counters.leasesLate]).toEqual([1, 1, [], 0]);
+    expect(it.warned).toMatchObject([{ code: "DATABASE_SLOW" }]);
+    expect(it.dispatches.late.slow).toMatchObject({ tookMs: LEASE_MS / 2 + 1, leaseMs: LEASE_MS });
+  },
+);
+
+test.each(PASSES)(
+  "YOUNG-1, YOUNG-2: work is given back when that answer $how as well, and the gateway says why",
+  async ({ how }) => {
+    const it = await bench();
+    it.onExtend.pass = () => passLate(it, how);
+    const worker = await it.startAfter(() => passLate(it, how));
+    await settled();
+    expect(it.sentKinds()).toEqual([undefined]);
+    expect(it.released).toMatchObject([{ jobId: "job", epoch: 1, lost: false, heldBy: "here" }]);
+    expect([it.dispatches.size, worker.inFlight, it.counters.leasesLate]).toEqual([0, 0, 1]);
+    expect(it.warned[0]).toMatchObject({
+      code: "DATABASE_SLOW",
+      message: expect.stringContaining("took 10.0 s to lease work"),
+    });
+    await it.clock.advance(60_001);
+    expect(it.dispatches.late.slow, "not for a while").toBeNull();
+  },
+);
+
+test("YOUNG-1: what another worker has by then is left to it", async () => {
+  const it = await bench();
+  it.onExtend.isOurs = false;
+  const worker = await it.startAfter(() => passLate(it, "came late"));
+  await settled();
+  expect([it.sentKinds(), it.released, it.dispatches.size, worker.inFlight]).toEqual([[], [], 0, 0]);
+});
+
+test("YOUNG-1: a request whose lease cannot be asked for once more goes back", async () => {
+  const it = await bench();
+  it.onExtend.pass = () => Promise.reject(new Error("away"));
+  const worker = await it.startAfter(() => passLate(it, "came late"));
+  await settled();
+  expect(it.released).toMatchObject([{ jobId: "job", epoch: 1, lost: false, heldBy: "here" }]);
+  expect([it.sentKinds(), it.dispatches.size, worker.inFlight]).toEqual([[], 0, 0]);
 });
 
 test("YOUNG-1: a request that waits for room leaves while its lease is extended, and is given back when it is not", async () => {

@@ -68,6 +68,7 @@ function reasonOf({ jobs = [job()], waits = [], facts = [], holder = { at: "gate
     ahead: 0,
     lastStep: null,
     isDraining: false,
+    leasingMs: null,
     pause: null,
     ...more,
   });

@@ -292,6 +292,10 @@ export const ERROR_CATALOGUE = {
     summary: "Postgres could not be reached.",
     fix: "Check the database URL and that the server runs; the message has the driver's reason.",
   },
+  DATABASE_SLOW: {
+    summary: "The database takes longer than half a lease to lease work.",
+    fix: "Look at what it is busy with: locks, disks, a `holdfast.queue` that is not vacuumed. Until it answers sooner work goes out late, or not at all, since another gateway may have it by then; nothing is lost. A longer `--lease` leaves it more time.",
+  },
   DATABASE_TOO_OLD: {
     summary: "The Postgres server is older than the gateway supports.",
     fix: "Use Postgres 14 or newer, or omit the database URL to use the embedded one.",

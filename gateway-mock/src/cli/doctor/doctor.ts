@@ -18,6 +18,7 @@ import { visible } from "../table.ts";
 import { type Check, fail, ok, skipped, warn } from "./check.ts";
 import { databaseChecks } from "./database-checks.ts";
 import { keyChecks, machineChecks, portProblem, startCheck } from "./local-checks.ts";
+import { type Ready, readyChecks } from "./ready-checks.ts";
 import { roundTripChecks } from "./round-trip.ts";
 
 /** A gateway answers at once; another program may never do. */
@@ -164,14 +165,15 @@ async function throughGateway({ context, options, output }: Trip, url: string): 
     output,
     () => `Sending a run through ${url} …`,
     async () => {
+      let met: readonly Check[];
       try {
-        await client.get("/ready");
+        met = readyChecks(await client.get<Ready>("/ready"));
       } catch (error) {
         const fix =
           HoldfastError.is(error) && error.code === "GATEWAY_UNREACHABLE" ? "check --url" : "see the gateway's log";
         return [fail("gateway", messageOf(error), fix)];
       }
-      return roundTripChecks({ client, environment, output });
+      return [...met, ...(await roundTripChecks({ client, environment, output }))];
     },
   );
 }

@@ -46,3 +46,7 @@ export function quoted(text: string): string {
 }
 
 export const plural = (count: number, one: string, many = `${one}s`): string => `${count} ${count === 1 ? one : many}`;
+
+/** Of work that is about to leave: that the database lets it wait. */
+export const slowText = ({ leasingMs }: { readonly leasingMs: number | null }): string =>
+  leasingMs === null ? "" : `; the database took ${spanText(leasingMs)} to lease work`;

@@ -5,7 +5,7 @@ import type { OpenJob } from "@holdfast/store";
 import { attemptText, ofStep, stepName } from "./step-words.ts";
 import type { FoundReason, WaitingFacts } from "./waiting-facts.ts";
 import type { WaitingSteps } from "./waiting-steps.ts";
-import { quoted, spanText } from "./waiting-text.ts";
+import { quoted, slowText, spanText } from "./waiting-text.ts";
 
 export function heldReason(facts: WaitingFacts, job: OpenJob): FoundReason {
   const { nowMs, steps } = facts;
@@ -16,7 +16,7 @@ export function heldReason(facts: WaitingFacts, job: OpenJob): FoundReason {
   const leaseEnds = `its lease ends in ${spanText(job.availableMs - nowMs)}, then another worker gets the work`;
   switch (holder.at) {
     case "gateway":
-      return { reason: "STARTING", message: "It is being handed to a worker.", step };
+      return { reason: "STARTING", message: `It is being handed to a worker${slowText(facts)}.`, step };
     case "elsewhere": {
       const [only] = holder.instanceIds;
       const isOne = holder.instanceIds.length === 1 && only !== undefined;

@@ -3,7 +3,7 @@ import { DEFAULT_QUEUE } from "@holdfast/protocol";
 import { MAX_AHEAD, type OpenJob, plainName } from "@holdfast/store";
 import { stepName } from "./step-words.ts";
 import type { FoundReason, LimitFacts, WaitingFacts } from "./waiting-facts.ts";
-import { plural, quoted, spanText, timeText } from "./waiting-text.ts";
+import { plural, quoted, slowText, spanText, timeText } from "./waiting-text.ts";
 
 export function dueReason(facts: WaitingFacts, job: OpenJob): FoundReason {
   const { nowMs, run, pause, isDraining, hasRoom, ahead } = facts;
@@ -45,7 +45,11 @@ export function dueReason(facts: WaitingFacts, job: OpenJob): FoundReason {
   }
   const lost =
     job.leasedBy === null ? "" : `Its lease ended ${spanText(nowMs - job.availableMs)} ago without a result; it`;
-  return { reason: "STARTING", message: `${lost === "" ? "It" : lost} is about to be given to a worker.`, step };
+  return {
+    reason: "STARTING",
+    message: `${lost === "" ? "It" : lost} is about to be given to a worker${slowText(facts)}.`,
+    step,
+  };
 }
 
 const runsAhead = (ahead: number): string => (ahead >= MAX_AHEAD ? `${MAX_AHEAD} or more runs` : plural(ahead, "run"));

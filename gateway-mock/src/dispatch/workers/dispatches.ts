@@ -18,7 +18,7 @@ import type { ConnectedWorker } from "./connected-worker.ts";
 import type { Dispatch, JobToRun } from "./dispatch.ts";
 import { DispatchTable } from "./dispatch-table.ts";
 import { KeptRequests } from "./kept-requests.ts";
-import { isLeaseOld } from "./lease-age.ts";
+import { LateLeases } from "./late-leases.ts";
 import type { LeaseProofs, RequestName } from "./lease-proofs.ts";
 import { PlainRoutes } from "./plain-rules.ts";
 import { requestFrame } from "./request-frame.ts";
@@ -49,6 +49,8 @@ export class Dispatches {
   readonly #table = new DispatchTable();
   readonly #ackTimeouts: AckTimeouts;
   readonly #sendQueue: SendQueue;
+  /** Of which the database told too late. */
+  readonly late: LateLeases;
   readonly #kept: KeptRequests;
   readonly #silent: SilentRequests;
   readonly #routes = new PlainRoutes();
@@ -72,16 +74,20 @@ export class Dispatches {
     this.#superseded = new SupersededRequests(parts.workers);
     this.#ackTimeouts = new AckTimeouts(options, (late) => this.#releaseUnacked(late));
     this.#sendQueue = new SendQueue(options, (dispatch) => this.finish(dispatch));
+    const shared = {
+      ...parts,
+      isOpen: (dispatch: Dispatch) => this.#table.has(dispatch),
+      onLost: (dispatch: Dispatch) => this.finish(dispatch),
+      onDropped: (dispatches: readonly Dispatch[]) => this.abandon(dispatches, () => false),
+    };
+    this.late = new LateLeases(options, shared);
     this.#silent = new SilentRequests(options, {
       all: () => this.#table.all(),
       onSilent: (dispatch) => this.finish(dispatch),
     });
     this.#kept = new KeptRequests(options, {
-      ...parts,
-      isOpen: (dispatch) => this.#table.has(dispatch),
+      ...shared,
       start: (...request) => this.start(...request),
-      onLost: (dispatch) => this.finish(dispatch),
-      onDropped: (dispatches) => this.abandon(dispatches, () => false),
       onRested: () => emit({ do: "JOBS_DUE" }),
     });
   }
@@ -114,7 +120,7 @@ export class Dispatches {
     this.supersede(fence);
     // Workers at other gateways may have it under an earlier epoch.
     if (epoch > 1) this.#options.store.notify({ type: "JOBS_REDISPATCHED", requestIds: [requestIdOf(fence)] });
-    if (!worker.open || this.#isTooLate(job.runId, leasedAt, worker)) {
+    if (!worker.open) {
       this.#workers.release(worker, job.functionId);
       this.release([{ ...fence, lost: false }]);
       return;
@@ -141,9 +147,13 @@ export class Dispatches {
       onCommitsDone: null,
     };
     this.#insert(dispatch);
-    worker.session.sendWhenRoom(() => this.#buildRequest(dispatch, job, worker, state));
-    if (worker.session.congested) this.#workers.roomChanged(worker);
-    if (dispatch.sentMs === null && this.#table.has(dispatch)) this.#sendQueue.add(dispatch);
+    const send = (): void => {
+      worker.session.sendWhenRoom(() => this.#buildRequest(dispatch, job, worker, state));
+      if (worker.session.congested) this.#workers.roomChanged(worker);
+      if (dispatch.sentMs === null && this.#table.has(dispatch)) this.#sendQueue.add(dispatch);
+    };
+    if (this.late.isLate(dispatch, worker)) this.late.renew(dispatch, worker, send);
+    else send();
   }
 
   /**
@@ -152,7 +162,7 @@ export class Dispatches {
   #buildRequest(dispatch: Dispatch, job: JobToRun, worker: ConnectedWorker, state: RunState): GatewayFrame | null {
     const { requestId, fence, runId, functionId } = dispatch;
     if (!this.#table.has(dispatch) || dispatch.worker !== worker) return null;
-    if (!worker.open || this.#isTooLate(runId, dispatch.leasedAt, worker)) {
+    if (!worker.open || this.late.goesBack(dispatch, worker)) {
       this.abandon([dispatch], () => false);
       return null;
     }
@@ -182,16 +192,6 @@ export class Dispatches {
     this.#ackTimeouts.add(dispatch, sentMs);
     this.#counters.dispatches += 1;
     return frame;
-  }
-
-  /** The work may be another worker's by now, and done: it is not for this one. */
-  #isTooLate(runId: string, leasedAt: ClockReading, { session }: ConnectedWorker): boolean {
-    const { clock, log } = this.#options;
-    if (!isLeaseOld(leasedAt, session.leaseMs, clock)) return false;
-    log("warn", "The database answered so late that the work may be another worker's; its lease is released.", {
-      runId,
-    });
-    return true;
   }
 
   /** The worker spoke of it: it is alive there. */
@@ -305,6 +305,7 @@ export class Dispatches {
   stop(): void {
     this.#ackTimeouts.stop();
     this.#sendQueue.stop();
+    this.late.stop();
     this.#kept.stop();
     this.#silent.stop();
   }
