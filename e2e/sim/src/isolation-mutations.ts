@@ -100,4 +100,9 @@ export const ISOLATION_GUARDS: readonly Guard[] = [
     against: "bodyMoments",
     edits: [{ file: `${SDK}/main/closer.ts`, find: "else void closed.then(end, end);", replace: "else end();" }],
   },
+  {
+    name: "close() waits for the threads of the pool within its bound",
+    against: "bodyMoments",
+    edits: [{ file: `${SDK}/main/closer.ts`, find: "if (isClosing) end();", replace: "" }],
+  },
 ];
