@@ -357,7 +357,11 @@ export class AppNode {
           if (outcome === "stored" && actor.alive) oracle.checkpointStored(runId, ops);
           return outcome;
         };
-        const result = await strategy.execute(request, { checkpoint, whenConfirmed: () => port.whenConfirmed?.() }, signal);
+        const result = await strategy.execute(
+          request,
+          { checkpoint, whenConfirmed: () => port.whenConfirmed?.() },
+          signal,
+        );
         if (!result.stale && actor.alive) oracle.replies(requestId, runId, result);
         return result;
       },

@@ -81,16 +81,19 @@ describe("Pass machine in place", () => {
     expect(pass.reply()).toMatchObject({ type: "ops", finished: [], reports: [{ step: wait("s") }] });
   });
 
-  test.each([IN_PLACE, LOOKING_AHEAD])("PASS-1: what was parked before a body starts is reported once it runs", (mode) => {
-    const pass = machine(mode);
-    pass.send({ type: "found", step: wait("s"), due: true });
-    expect(pass.send({ type: "found", step: body("a"), due: true })).toEqual([
-      { do: "start", step: body("a") },
-      { do: "flush-soon" },
-    ]);
-    const parked = [{ type: "step", step: wait("s") }];
-    expect(pass.send({ type: "flush" })).toEqual([{ do: "checkpoint", ops: [], parked }]);
-  });
+  test.each([IN_PLACE, LOOKING_AHEAD])(
+    "PASS-1: what was parked before a body starts is reported once it runs",
+    (mode) => {
+      const pass = machine(mode);
+      pass.send({ type: "found", step: wait("s"), due: true });
+      expect(pass.send({ type: "found", step: body("a"), due: true })).toEqual([
+        { do: "start", step: body("a") },
+        { do: "flush-soon" },
+      ]);
+      const parked = [{ type: "step", step: wait("s") }];
+      expect(pass.send({ type: "flush" })).toEqual([{ do: "checkpoint", ops: [], parked }]);
+    },
+  );
 
   test("PASS-2, PASS-3: results that finish during a checkpoint go into the next one, and settle once stored", () => {
     const pass = machine(IN_PLACE);
