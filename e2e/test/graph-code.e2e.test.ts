@@ -22,8 +22,10 @@ function graphWith(code: string, timeout = "60s"): Graph {
   };
 }
 
-const run = (graph: Graph, input: unknown = null) =>
-  new FunctionTest(runner, {
+const retried = graphs(app, { id: "retried", sandbox: "pool", retries: 2 }).runner;
+
+const run = (graph: Graph, input: unknown = null, by = runner) =>
+  new FunctionTest(by, {
     isolation: "real",
     event: { name: "holdfast/graph.requested", data: { graph, graphId: graph.id, version: 1, input } },
   }).run();
@@ -45,6 +47,12 @@ test("code that never ends is ended with its budget, and the main thread goes on
   } finally {
     clearInterval(timer);
   }
+});
+
+test("code that exceeds its budget is not tried again: it would do so again", async () => {
+  const { error, steps } = await run(graphWith("for (;;) {}", "300ms"), null, retried);
+  expect(String(error)).toContain("it took longer than 300 ms");
+  expect(steps.map(({ id, attempts }) => [id, attempts])).toContainEqual(["js", 1]);
 });
 
 /** What it says of its length is not what it is: it gets past the guards of the sandbox. */

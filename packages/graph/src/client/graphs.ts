@@ -1,6 +1,7 @@
 /** `graphs()`: gives an app the function that runs graphs, and the client with which they are stored, run and watched. */
 import { HoldfastError } from "@holdfast/core";
 import { type Holdfast, stepSignal } from "holdfast";
+import { own } from "../json/json-size.ts";
 import type { NodeType } from "../nodes/node-type.ts";
 import { PreparedSnapshots } from "../run/prepared-snapshots.ts";
 import { runSnapshot } from "../run/run-snapshot.ts";
@@ -37,7 +38,8 @@ export interface GraphsOptions {
  * no `retryIf`, so the log says why in other words (`whyNotRetried` of the SDK).
  */
 const isRetriable = Object.assign(
-  (error: unknown): boolean => !(HoldfastError.is(error) && PERMANENT.has(error.code)),
+  // Of code that ran in another thread only what an error says is left, its class is not.
+  (error: unknown): boolean => !PERMANENT.has(String(own(error, "code"))),
   {
     [Symbol.for("holdfast.whyNotRetried")]: ({ code = "it" }: { readonly code?: string }): string =>
       code === "GRAPH_NODE_FAILED"
