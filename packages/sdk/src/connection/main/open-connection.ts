@@ -307,7 +307,9 @@ class ThreadedConnection implements Connection {
 
   #onLate(): void {
     const { config, connectTimeoutMs } = this.#deps;
-    const silent = this.#isHeard
+    // Its first message may be what the gateway has to say.
+    const hasStarted = this.#isHeard || this.#watch.hasStarted;
+    const silent = hasStarted
       ? `The gateway at ${config.apiBaseUrl} has not answered yet.`
       : "The connection thread has not started yet: the process is short of CPU time, or its script hangs.";
     const last = this.#status.lastProblem || silent;

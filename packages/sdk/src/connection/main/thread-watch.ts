@@ -52,6 +52,11 @@ export class ThreadWatch {
     return this.#counters.readSilentMs(this.#deps.clock.monotonicMs());
   }
 
+  /** The thread runs: it has given a sign of life, besides the one that it is given to begin with. */
+  get hasStarted(): boolean {
+    return this.#counters.readSigns() > 1;
+  }
+
   /** What the next thread is given. One that hung, should it wake up, writes to memory that is no longer read. */
   prepareThread(): { readonly counters: SharedArrayBuffer; readonly doubtNumber: number } {
     const doubtNumber = this.#counters.readDoubtNumber() + 1;
