@@ -43,7 +43,8 @@ describe("Failures of connect()", () => {
   it("connect() rejects with CONNECT_REFUSED at once when every key is rejected, including the fallback key", async () => {
     gateway.script.startStatus = () => 401;
     const config = { hashedSigningKey: "one", hashedFallbackKey: "two" };
-    await expect(openTest(gateway.url, { config })).rejects.toMatchObject({ code: "CONNECT_REFUSED" });
+    const message = expect.stringContaining("status 401: Not so.");
+    await expect(openTest(gateway.url, { config })).rejects.toMatchObject({ code: "CONNECT_REFUSED", message });
     expect(gateway.starts.map((start) => start.authorization)).toEqual(["Bearer one", "Bearer two"]);
   });
 

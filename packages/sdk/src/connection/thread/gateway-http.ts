@@ -180,8 +180,18 @@ function describe(what: string, { status, header, body }: Answer): string {
   if (location !== null && status >= 300 && status < 400) {
     return `The ${what} call was redirected (status ${status}) to ${location}; redirects are not followed. Configure the final address.`;
   }
-  const text = new TextDecoder().decode(body.subarray(0, EXCERPT_CHARS)).trim();
+  const text = saidIn(new TextDecoder().decode(body.subarray(0, EXCERPT_CHARS)).trim());
   return `The ${what} call returned status ${status}${text === "" ? "" : `: ${text}`}.`;
+}
+
+/** The sentence of an answer that is `{ "error": "…" }`, as gateways give it; else what there is. */
+function saidIn(text: string): string {
+  try {
+    const { error } = JSON.parse(text) as { readonly error?: unknown };
+    return typeof error === "string" ? error.replace(/\.$/, "") : text;
+  } catch {
+    return text;
+  }
 }
 
 /** Nothing listens there: of several addresses that were tried each one said so. */
