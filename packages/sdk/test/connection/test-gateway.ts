@@ -127,7 +127,9 @@ export async function startTestGateway(changes: Partial<GatewayScript> = {}): Pr
       const gatewayEndpoint = `ws://127.0.0.1:${port()}${CONNECT_PATH}`;
       const connectionId = `01TESTCONNECTION${String(starts.length).padStart(10, "0")}`;
       const start = { connectionId, gatewayEndpoint, gatewayGroup: script.group, sessionToken: "s", syncToken: "y" };
-      response.writeHead(status).end(status === 200 ? (script.startBody ?? encodeStartResponse(start)) : '{"error":"Not so."}');
+      response
+        .writeHead(status)
+        .end(status === 200 ? (script.startBody ?? encodeStartResponse(start)) : '{"error":"Not so."}');
     } else if (request.url === FLUSH_PATH) {
       flushes += 1;
       const reply = decodeSdkResponse(body);
