@@ -3,6 +3,7 @@
  * connections. What each method guarantees is written in packages/store/src/port/store.ts.
  */
 import {
+  allEnded,
   createUlidFactory,
   HoldfastError,
   invariant,
@@ -45,7 +46,7 @@ import { KeptClaims } from "./queue/kept-claims.ts";
 import { adoptLanes } from "./queue/limited-claims.ts";
 import { loadEvents, loadWindow, openWindows, postponeJob } from "./queue/windows.ts";
 import { allBounds, type Bounds, queueOf } from "./queue-calls.ts";
-import { eventsOfKeys, getEvent, listEvents, queueDepthOf, readsOfRuns } from "./reads.ts";
+import { eventsOfKeys, getEvent, listEvents, queueDepthOf, readsOfRuns, storedEvents } from "./reads.ts";
 import {
   listConnections,
   loadRegistry,
@@ -232,7 +233,7 @@ function writesOf(writer: GroupCommit, wakes: Wakes): Pick<Store, "commit" | "in
       }
       return outcome;
     },
-    intake: (items) => Promise.all(items.map(takeIn)),
+    intake: (items) => allEnded(items.map(takeIn)),
   };
 }
 
@@ -307,6 +308,7 @@ function readsOf(database: Database): StoreReads & WaitingReads & LimitReads {
     ...readsOfRuns(database),
     listEvents: (filter) => listEvents(database, filter),
     getEvent: (eventId) => getEvent(database, eventId),
+    storedEvents: (eventIds) => storedEvents(database.query, eventIds),
     eventsOfKeys: (keys) => eventsOfKeys(database, keys),
     listConnections: () => listConnections(database),
     queueDepth: queueDepthOf(database),

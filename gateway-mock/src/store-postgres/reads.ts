@@ -20,7 +20,7 @@ import { type HeadRow, headColumns, headOf, SHOWN_STATUS } from "./rows.ts";
 import { pageSize } from "./run-list.ts";
 import { loadLogs } from "./run-loader.ts";
 import { waitsOfRuns } from "./waits.ts";
-import { EVENT_KEY_LIFETIME } from "./writer/event-keys.ts";
+import { EVENT_KEY_LIFETIME, READ_EVENTS } from "./writer/event-keys.ts";
 
 /** What many ask at the same time shares statements. */
 export const readsOfRuns = (database: Pick<Database, "query">): Pick<StoreReads, "getRun" | "endsOf"> => ({
@@ -167,6 +167,13 @@ ORDER BY id DESC NULLS LAST`,
 export async function getEvent(database: Database, eventId: string): Promise<EventDetail | null> {
   const [row] = await database.query<EventRow>(`SELECT ${EVENT_COLUMNS} FROM holdfast.events WHERE id = $1`, [eventId]);
   return row ? detailOf(row) : null;
+}
+
+/** Of many ids in one statement. */
+export async function storedEvents(query: Query, eventIds: readonly string[]): Promise<string[]> {
+  if (eventIds.length === 0) return [];
+  const rows = await query<{ id: string }>(READ_EVENTS, [textArray(eventIds)]);
+  return rows.map(({ id }) => id);
 }
 
 export async function eventsOfKeys({ query }: Pick<Database, "query">, keys: readonly EventKey[]): Promise<string[]> {

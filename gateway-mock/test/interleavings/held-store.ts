@@ -14,6 +14,7 @@ const HELD = [
   "waitPaths",
   "loadRuns",
   "getEvent",
+  "storedEvents",
   "getRun",
 ] as const;
 type Held = (typeof HELD)[number];

@@ -112,6 +112,7 @@ const found: fc.Arbitrary<LockedRows> = fc
     runs: new Map(runs.map((run) => [run.id, run])),
     awaited: new Set(awaited),
     eventKeys: new Map(),
+    knownEvents: new Set<string>(),
     signals: new Map(),
     flowRules: new Map(),
     facts: new Set<string>(),

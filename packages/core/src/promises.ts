@@ -50,3 +50,9 @@ export async function withTimeout<T>(
     timer.cancel();
   }
 }
+
+/** What all of them come to. Rejects, too, only when none of them is under way any more. */
+export async function allEnded<T>(promises: readonly Promise<T>[]): Promise<T[]> {
+  await Promise.allSettled(promises);
+  return Promise.all(promises);
+}

@@ -178,6 +178,7 @@ test("BATCH-11: the fence of a write that is sent again also holds under a claim
     jobs: new Map([["job", { id: "job", runId: "r", epoch }]]),
     runs: new Map(),
     eventKeys: new Map(),
+    knownEvents: new Set<string>(),
     awaited: new Set<string>(),
     signals: new Map(),
     flowRules: new Map(),

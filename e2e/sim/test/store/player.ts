@@ -142,6 +142,11 @@ export class Player {
 
   async #intake(): Promise<void> {
     const items = Array.from({ length: this.#dice.between(1, 3) }, () => this.#items.item());
+    const stored = [...this.#pair.model.tables.events.values()];
+    if (stored.length > 0 && this.#dice.chance(0.3)) {
+      const { event } = this.#dice.pick(stored);
+      items.push({ event: { ...event, idempotencyKey: null }, runs: [this.#items.run(false)], mayRepeat: true });
+    }
     // Each stands alone when the database refuses one.
     await this.#call("intake", items, (store) => Promise.allSettled(items.map((item) => store.intake([item]))));
   }

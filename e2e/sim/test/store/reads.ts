@@ -31,6 +31,7 @@ export async function readAll(pair: Pair, dice: Dice, call: Call): Promise<void>
   await call("listRuns", filter, (store) => store.listRuns(filter));
   await call("getRun", runId, (store) => store.getRun(runId));
   await call("getEvent", eventId, (store) => store.getEvent(eventId));
+  await call("storedEvents", eventId, (store) => store.storedEvents([eventId]));
   const page = {
     limit: 3,
     ...(dice.chance(0.5) ? { name: dice.pick(["e0", "e*", "none"]) } : {}),

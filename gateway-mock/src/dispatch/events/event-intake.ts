@@ -36,6 +36,7 @@ import { checkEvents, type RawEvent } from "./event-checks.ts";
 import { graphStarts, startGraphs, together } from "./graph-starts.ts";
 import { entropyIn, type IdSeed } from "./id-seed.ts";
 import { LazyEvent } from "./lazy-event.ts";
+import { NamedRequests } from "./named-requests.ts";
 import { withSingletonKey } from "./singleton-of-chain.ts";
 import type { Started, Starter } from "./starter.ts";
 import { type NamedEvent, payloadOf, type StartingEvent, startingEvent } from "./starting-event.ts";
@@ -78,12 +79,20 @@ export class EventIntake {
   readonly #parts: EventIntakeParts;
   readonly #emit: Emit<AfterCommit>;
   readonly #newId: UlidFactory;
+  readonly #requests: NamedRequests<NamedEvent>;
 
   constructor(options: DispatcherOptions, parts: EventIntakeParts, emit: Emit<AfterCommit>) {
     this.#options = options;
     this.#parts = parts;
     this.#emit = emit;
     this.#newId = createUlidFactory(options.clock, options.random);
+    this.#requests = new NamedRequests({
+      store: options.store,
+      write: (events) => this.#store(events),
+      onKnown: (count) => {
+        parts.counters.eventsDuplicate += count;
+      },
+    });
   }
 
   /**
@@ -101,23 +110,9 @@ export class EventIntake {
       trace: event.trace.traceparent === undefined ? trace : event.trace,
       environment,
       id: seed && entropy ? ulidFromSeed(seed.atMs, entropy, index + 1) : this.#newId(),
+      mayRepeat: seed !== undefined,
     }));
-    try {
-      return await this.#store(named);
-    } catch (error) {
-      if (!seed) throw error;
-      return this.#storeMissing(named, error);
-    }
-  }
-
-  /** With ids that the sender chose, the same request may have come before: what is there already is not made again. */
-  async #storeMissing(named: readonly NamedEvent[], error: unknown): Promise<string[]> {
-    const found = await Promise.all(named.map(({ id }) => this.#options.store.getEvent(id)));
-    const missing = named.filter((_, index) => !found[index]);
-    if (missing.length === named.length) throw error;
-    this.#parts.counters.eventsDuplicate += named.length - missing.length;
-    const ids = missing.length === 0 ? [] : await this.#store(missing);
-    return named.map(({ id }, index) => (found[index] ? id : (ids[missing.findIndex((one) => one.id === id)] ?? id)));
+    return seed && named.length > 0 ? this.#requests.store(named) : this.#store(named);
   }
 
   /** What was decided on functions that have changed meanwhile is decided again. */
@@ -200,7 +195,7 @@ export class EventIntake {
     return this.#prepared(named, starting, together(started, startGraphs(starter, ofGraphs, startMs)));
   }
 
-  #prepared({ event, environment, trace }: NamedEvent, starting: StartingEvent, started: Started): Prepared {
+  #prepared({ event, environment, trace, mayRepeat }: NamedEvent, starting: StartingEvent, started: Started): Prepared {
     const { id, name, payloadJson, tsMs, registryVersion } = starting;
     const { runs, windows, leased } = started;
     return {
@@ -210,6 +205,7 @@ export class EventIntake {
         windows,
         lease: this.#parts.notifyLease(),
         registryVersion,
+        mayRepeat,
       },
       leased,
       sender: senderSpanId(trace),

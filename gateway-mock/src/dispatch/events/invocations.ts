@@ -175,6 +175,7 @@ export class Invocations {
         windows,
         lease: notifyLease(),
         ifStarts: true,
+        mayRepeat: invocation.seed !== undefined,
         registryVersion,
       },
       leased,

@@ -13,6 +13,8 @@ export interface NamedEvent {
   readonly trace: SenderTrace;
   readonly environment: string;
   readonly id: string;
+  /** The request is named: the id follows from that. */
+  readonly mayRepeat: boolean;
 }
 
 /** It is about to start what it starts. */

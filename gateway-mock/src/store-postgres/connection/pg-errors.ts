@@ -88,6 +88,8 @@ function passwordsOf(url: string): string[] {
   }
 }
 
+export const UNIQUE_VIOLATION = "23505";
+
 /** The code of `holdfast.expect`. */
 export const NOT_AS_EXPECTED = "HF001";
 

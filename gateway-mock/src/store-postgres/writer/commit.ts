@@ -16,6 +16,7 @@ import {
   type UnitOutcome,
 } from "@holdfast/store";
 import type { Query, Statement } from "../connection/database.ts";
+import { codeOf, UNIQUE_VIOLATION } from "../connection/pg-errors.ts";
 import type { WriterSession } from "../connection/writer-session.ts";
 
 import { expectNewFacts, type LogAnswer, newerOf, TAKE_NUMBERS } from "./log.ts";
@@ -91,7 +92,8 @@ async function commitOptimistically(work: Work, found: LockedRows): Promise<read
     const newer = told ? newerOf(told) : new Map();
     return outcomesOf(units, plan, { atMs: timeOfMark(marked), seqs: seqsOf(plan, told), newer });
   } catch (error) {
-    if (!isPreconditionFailure(error)) throw error;
+    const isRepeat = needs.repeatedEvents.length > 0 && codeOf(error) === UNIQUE_VIOLATION;
+    if (!isRepeat && !isPreconditionFailure(error)) throw error;
     hooks.backoff.failed();
     return null;
   }

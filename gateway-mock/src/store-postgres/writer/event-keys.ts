@@ -13,6 +13,8 @@ ON CONFLICT (name, key) DO UPDATE SET event_id = excluded.event_id, received_at 
 WHERE k.received_at < now() - interval '${EVENT_KEY_LIFETIME}'`;
 export const READ_KEYS = `SELECT name, key, event_id FROM holdfast.event_keys
 WHERE (name, key) IN (SELECT * FROM unnest($1::text[], $2::text[]))`;
+/** Which of these events there are. */
+export const READ_EVENTS = "SELECT id FROM holdfast.events WHERE id = ANY($1::text[])";
 
 export interface KeyRow {
   readonly name: string;

@@ -30,7 +30,7 @@ import {
   timeOf,
 } from "../connection/pg-values.ts";
 
-import { freeKeys, HOLD_KEYS, holdParams, type KeyRow, READ_KEYS } from "./event-keys.ts";
+import { freeKeys, HOLD_KEYS, holdParams, type KeyRow, READ_EVENTS, READ_KEYS } from "./event-keys.ts";
 import { lockFlowRules, writeFlowRules } from "./flow-rule-rows.ts";
 
 import { insertGraphRuns } from "./graph-runs.ts";
@@ -81,7 +81,7 @@ export interface LockedBatch {
  * collects what they found. The log is looked into when the run is locked: nothing is added in between.
  */
 export async function lockRows(query: Query, needs: Needs, mark: BatchMark): Promise<LockedBatch> {
-  const { runIds, eventKeys, signals, additions } = needs;
+  const { runIds, eventKeys, repeatedEvents, signals, additions } = needs;
   const log = readNewer(additions);
   const names = textArray(eventKeys.map((entry) => entry.name));
   const keys = textArray(eventKeys.map((entry) => entry.key));
@@ -92,16 +92,19 @@ export async function lockRows(query: Query, needs: Needs, mark: BatchMark): Pro
     additions.length > 0 ? query<NewerRow>(log.text, log.params) : [],
     eventKeys.length > 0 ? query(HOLD_KEYS, [names, keys, ...holdParams(eventKeys)]) : [],
     eventKeys.length > 0 ? query<KeyRow>(READ_KEYS, [names, keys]) : [],
+    // After the keys: who stored one of these under a key has committed by then.
+    repeatedEvents.length > 0 ? query<{ id: string }>(READ_EVENTS, [textArray(repeatedEvents)]) : [],
     signals.length > 0 ? lockSignals(query, signals) : [],
     needs.flowRules.length > 0 ? lockFlowRules(query, needs.flowRules) : NO_FLOW_RULES,
   ]);
-  const [marks, jobs, runs, rows, , held, signalRows, flowRules] = answers;
+  const [marks, jobs, runs, rows, , held, known, signalRows, flowRules] = answers;
   const atMs = timeOfMark(marks[0]);
   const found: LockedRows = {
     atMs,
     jobs: new Map(jobs.map((row) => [row.id, lockedJob(row)])),
     runs: new Map(runs.map((row) => [row.id, { ...row, version: Number(row.version) }])),
     eventKeys: new Map(held.map((row) => [eventKeyOf(row.name, row.key), row.event_id])),
+    knownEvents: new Set(known.map(({ id }) => id)),
     awaited: new Set(JSON.parse(marks[0]?.awaited ?? "[]") as string[]),
     registryVersion: Number(marks[0]?.registry),
     signals: new Map(signalRows.map((row) => [row.name, { runId: row.run_id, key: row.key }])),

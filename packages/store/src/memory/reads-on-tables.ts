@@ -61,6 +61,10 @@ export class ReadsOnTables implements Reads {
     return this.#access.call(() => this.#tables.eventTable.detail(eventId));
   }
 
+  storedEvents(eventIds: readonly string[]): ReturnType<Reads["storedEvents"]> {
+    return this.#access.call(() => eventIds.filter((id) => this.#tables.events.has(id)));
+  }
+
   eventsOfKeys(keys: Parameters<Reads["eventsOfKeys"]>[0]): ReturnType<Reads["eventsOfKeys"]> {
     return this.#access.call(() => this.#tables.eventTable.ofKeys(keys));
   }

@@ -2,7 +2,7 @@
  * The store's port over the tables: checks and hands each call to `tables.ts` through an access. `direct-access.ts`
  * and the simulation's `DatabaseLink` are two.
  */
-import { invariant } from "@holdfast/core";
+import { allEnded, invariant } from "@holdfast/core";
 import type { HistoryLoss, StoreStats } from "../port/reads.ts";
 import type { StoredFunction } from "../port/registry.ts";
 import type { Store, Transition, Wake } from "../port/store.ts";
@@ -60,7 +60,7 @@ export class StoreOnTables extends ReadsOnTables implements Store {
   }
 
   intake(items: Parameters<Store["intake"]>[0]): ReturnType<Store["intake"]> {
-    return Promise.all(
+    return allEnded(
       items.map(async (item) => {
         const result = await this.#submit({ type: "intake", item });
         invariant(result.type === "intake", "an outcome answers its unit");

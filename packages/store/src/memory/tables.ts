@@ -213,6 +213,7 @@ export class Tables {
       jobs: new Map(jobs.map((job) => [job.id, job])),
       runs: new Map(runs.map((run) => [run.id, run])),
       eventKeys: new Map(keys),
+      knownEvents: new Set(needs.repeatedEvents.filter((id) => this.events.has(id))),
       awaited: new Set(needs.eventNames.filter((name) => waits.isAwaited(name))),
       registryVersion: this.registry.version,
       signals: new Map(signals.map((wait) => [wait.name, wait])),

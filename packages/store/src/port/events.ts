@@ -56,6 +56,8 @@ export interface IntakeItem {
   readonly registryVersion?: number;
   /** It was stored before, and the database has forgotten it: see `Transition.resent`. */
   readonly resent?: true;
+  /** Its id follows from a request that may have come before. If it is stored, nothing is made: it is a duplicate. */
+  readonly mayRepeat?: boolean;
 }
 
 export interface IntakeOutcome {

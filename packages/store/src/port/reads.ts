@@ -18,6 +18,8 @@ export interface StoreReads {
   /** Newest first. */
   listEvents(filter: EventFilter): Promise<EventPage>;
   getEvent(eventId: string): Promise<EventDetail | null>;
+  /** Those of these ids whose events are stored, in no order. */
+  storedEvents(eventIds: readonly string[]): Promise<readonly string[]>;
   /** Ids of the events to which their senders gave these ids, as long as those count; in order. */
   eventsOfKeys(keys: readonly EventKey[]): Promise<readonly string[]>;
   listConnections(): Promise<readonly ListedConnection[]>;

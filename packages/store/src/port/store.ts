@@ -146,7 +146,7 @@ export interface Store
   /**
    * Takes events in, each with the runs it triggers, through the same group commit. One event and its runs are atomic.
    * An event whose `idempotencyKey` was seen under the same name in the last 24 hours makes nothing new and reports the
-   * event that was there first. Outcomes are in the order of `items`.
+   * event that was there first. Outcomes are in the order of `items`. Rejects when none of them is under way any more.
    */
   intake(items: readonly IntakeItem[]): Promise<readonly IntakeOutcome[]>;
   /** Events as JSON text, in the order of `eventIds`; those that are gone are left out. */

@@ -9,6 +9,7 @@ import type { Needs, Unit } from "./plan.ts";
 
 const NOTHING_ELSE: Omit<LockedRows, "jobs" | "runs" | "registryVersion"> = {
   eventKeys: new Map(),
+  knownEvents: new Set(),
   awaited: new Set(),
   signals: new Map(),
   flowRules: new Map(),

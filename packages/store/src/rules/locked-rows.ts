@@ -21,6 +21,8 @@ export interface LockedRows {
   readonly runs: ReadonlyMap<string, LockedRun>;
   /** By `eventKeyOf`: the id of the event that holds the key. */
   readonly eventKeys: ReadonlyMap<string, string>;
+  /** Those of the batch's `repeatedEvents` that are stored. */
+  readonly knownEvents: ReadonlySet<string>;
   /** Those of the batch's event names for which something waits. */
   readonly awaited: ReadonlySet<string>;
   /** Who waits for the batch's signals. */

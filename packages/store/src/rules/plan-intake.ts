@@ -53,6 +53,7 @@ export function planIntake(item: IntakeItem, scene: Scene): IntakeResult {
       return { ...result, event: holder, duplicate: true, awaited: false };
     }
   }
+  if (mayRepeat(item) && found.knownEvents.has(event.id)) return { ...result, duplicate: true, awaited: false };
   const { registryVersion } = item;
   if (registryVersion !== undefined && registryVersion !== found.registryVersion) return outdated(result, item, scene);
   if (item.source && !takeSource(item.source, scene, item.resent ?? false))
@@ -79,6 +80,8 @@ export function planIntake(item: IntakeItem, scene: Scene): IntakeResult {
   if (awaited) writes.jobs.push(eventJob(event.id, item.lease ?? null));
   return { ...result, logIndex, skipped, skippedWindows, skippedBy };
 }
+
+export const mayRepeat = ({ mayRepeat: may, resent }: IntakeItem): boolean => may === true && !resent;
 
 /** Nothing is written of it, and no other event is rejected for its key. */
 function outdated(result: IntakeResult, item: IntakeItem, scene: Scene): IntakeResult {

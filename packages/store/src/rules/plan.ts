@@ -7,7 +7,7 @@ import type { CommitOutcome, LostWhy, Transition } from "../port/store.ts";
 import type { Fence, LogRow, RunStatus } from "../port/work.ts";
 import { eventKeyOf, type FlowRuleKey, flowRuleKeyOf, keyOfFlowRule } from "./flow-rules.ts";
 import type { LockedJob, LockedRows } from "./locked-rows.ts";
-import { create, newFacts, planIntake, type Scene } from "./plan-intake.ts";
+import { create, mayRepeat, newFacts, planIntake, type Scene } from "./plan-intake.ts";
 import type { UnitResult } from "./unit-result.ts";
 import type { LogWrite, WaitKey, WriteSet } from "./write-set.ts";
 
@@ -41,6 +41,8 @@ export interface Needs {
   readonly passesOfRuns: string[];
   readonly runIds: string[];
   readonly eventKeys: readonly WantedKey[];
+  /** Ids of events that may be stored already. */
+  readonly repeatedEvents: string[];
   readonly eventNames: string[];
   readonly signals: string[];
   readonly flowRules: readonly FlowRuleKey[];
@@ -67,6 +69,7 @@ export function needsOf(units: readonly Unit[]): Needs {
   const passesOfRuns = new Set<string>();
   const runIds = new Set<string>();
   const eventKeys = new Map<string, WantedKey>();
+  const repeatedEvents = new Set<string>();
   const eventNames = new Set<string>();
   const signals = new Set<string>();
   const flowRules = new Map<string, FlowRuleKey>();
@@ -80,6 +83,7 @@ export function needsOf(units: readonly Unit[]): Needs {
       const { id, name, idempotencyKey: key, keyKeptMs: keptMs = EVENT_KEY_MS } = unit.item.event;
       if (unit.item.source) jobIds.add(unit.item.source.fence.jobId);
       eventNames.add(name);
+      if (mayRepeat(unit.item)) repeatedEvents.add(id);
       if (key && !eventKeys.has(eventKeyOf(name, key)))
         eventKeys.set(eventKeyOf(name, key), { name, key, eventId: id, keptMs });
       continue;
@@ -101,6 +105,7 @@ export function needsOf(units: readonly Unit[]): Needs {
     passesOfRuns: [...passesOfRuns].sort(),
     runIds: [...runIds].sort(),
     eventKeys: [...eventKeys.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, value]) => value),
+    repeatedEvents: [...repeatedEvents],
     eventNames: [...eventNames],
     signals: [...signals].sort(),
     flowRules: [...flowRules.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, key]) => key),

@@ -76,6 +76,29 @@ export function intakeContract(bench: ContractBench): void {
       expect(await bench.store.getEvent(again.event.id)).toBeNull();
     });
 
+    it("events that may come again are duplicates where they are stored, and the others of the request are not", async () => {
+      const [first, second, third] = [eventItem(null), eventItem("repeated-1"), eventItem(null)].map((item) => ({
+        ...item,
+        mayRepeat: true,
+      })) as [IntakeItem, IntakeItem, IntakeItem];
+      const idsOf = ({ runs }: IntakeItem): string[] => runs.map(({ run }) => run.id);
+      const again = (item: IntakeItem): IntakeItem => ({ ...eventItem(null), event: item.event, mayRepeat: true });
+      await bench.store.intake([first, second]);
+      const repeats = [again(first), again(second)] as const;
+      expect(await bench.another().intake([...repeats, third])).toMatchObject([
+        { eventId: first.event.id, duplicate: true, seq: null, awaited: false },
+        { eventId: second.event.id, duplicate: true, seq: null, awaited: false },
+        { eventId: third.event.id, duplicate: false },
+      ]);
+      for (const item of [first, second, third]) {
+        expect((await bench.store.getEvent(item.event.id))?.runIds).toEqual(idsOf(item));
+      }
+      expect(await bench.store.loadRuns(repeats.flatMap(idsOf))).toEqual([]);
+      const ids = [first, second, third].map(({ event }) => event.id);
+      expect([...(await bench.store.storedEvents([...ids, newId()]))].sort()).toEqual(ids.sort());
+      expect(await bench.store.storedEvents([])).toEqual([]);
+    });
+
     it("events with one key, in one request or at two gateways concurrently, are one event", async () => {
       const other = bench.another();
       const items = Array.from({ length: 12 }, () => eventItem("order-2"));
