@@ -294,6 +294,6 @@ ORDER BY connected_at DESC, c.id LIMIT 1000`,
     ...(row.takes === null ? TAKES_ALL : (JSON.parse(row.takes) as Takes)),
     status: row.status,
     connectedMs: row.connected_ms,
-    silentMs: Math.max(0, row.silent_ms),
+    silentMs: Math.max(0, Math.round(row.silent_ms)),
   }));
 }

@@ -175,7 +175,11 @@ export class Player {
       return { functionId, limit: this.#dice.between(1, 4), leaseMs: 4000, limits: LIMITS[functionId] as ClaimLimits };
     });
     const request = { gatewayId: "g1", wants };
-    const found = await this.#call("claimLimited", request, (store) => store.claimLimited(request));
+    // In which order they name the functions that are full is not promised.
+    const found = await this.#call("claimLimited", request, async (store) => {
+      const claim = await store.claimLimited(request);
+      return { ...claim, blocked: [...claim.blocked].sort() };
+    });
     await this.#part(found?.jobs ?? []);
   }
 

@@ -70,10 +70,13 @@ export function placesTaken(tables: Tables, asked: PlacesAsked): PlacesTaken {
   };
 }
 
+/** Of what was leased without a claim, as in Postgres, where what is not there comes last. */
+const LAST = Number.POSITIVE_INFINITY;
+
 function slotUse({ jobs }: Tables, slot: string): SlotUse {
   const holders = [...jobs.inSlot(slot)]
     .filter(({ leasedBy }) => leasedBy !== null)
-    .sort((a, b) => (a.claimedMs ?? 0) - (b.claimedMs ?? 0) || byText(a.id, b.id));
+    .sort((a, b) => (a.claimedMs ?? LAST) - (b.claimedMs ?? LAST) || byText(a.id, b.id));
   const [first] = holders;
   return {
     taken: jobs.taken(slot),
