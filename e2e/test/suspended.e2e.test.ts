@@ -74,6 +74,8 @@ describe.each(cases)("$name", (mode) => {
         const { app, stop, goOn } = await start(world);
         const runId = await world.trigger("between");
         await world.noted(runId, "at between");
+        // The handler is given a result before it is stored; what is not stored is another worker's to do again.
+        await world.until("the first step to be stored", async () => (await world.api.run(runId)).steps.length > 0);
         await stop();
         try {
           const other = await world.startApp(env);
