@@ -10,8 +10,8 @@ const SDK = "packages/sdk/src/connection";
  * Of what keeps a worker that was silent from what others have got meanwhile. Some of its guards stand in for each other, so that the
  * simulation does not miss one alone: main's epoch, the count of what was taken away, the doubt after a lost connection, and that
  * nothing begins while the thread is silent (who is silent for longer than a suspension has no word that is younger). So do what a
- * gateway looks at by the wall clock and what a worker does when it wakes (YOUNG-2), and what is looked at when a lease is told of
- * and when its request has found room. Unit tests do.
+ * gateway looks at by the wall clock and what a worker does when it wakes (YOUNG-2), and the checks of a lease's age when the
+ * store's answer comes and when its request has found room. Unit tests do.
  */
 export const DOUBT_GUARDS: readonly Guard[] = [
   {

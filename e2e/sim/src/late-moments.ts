@@ -1,6 +1,6 @@
 /**
  * The adversary that waits for a request to be sent, and lets the database's answers to its gateway be late then. Its
- * worker's main thread stands still meanwhile, and waits to hear of the lease, of which the gateway knows what is old; or
+ * worker's main thread stands still meanwhile and waits for the lease to be confirmed, by a gateway whose knowledge is old; or
  * the machine that both are on is suspended, or its gateway's, and the monotonic clock with it; or the next request has to
  * wait for room on the socket.
  */
@@ -69,7 +69,7 @@ export class LateMoments {
     });
   }
 
-  /** The next request waits for room, and nobody hears that its lease was extended. */
+  /** The next request waits for room, and the news that its lease was extended is lost. */
   #leaveNoRoom(connection: Connection, gateway: GatewayNode): void {
     const { scheduler } = this.#world;
     const dice = this.#dice;

@@ -120,7 +120,7 @@ export interface DispatcherCounters {
   /** What workers said of requests that are not theirs. */
   foreignRefused: number;
   leasesLost: number;
-  /** Of which the database told too late, twice: their work went back. */
+  /** Too old for their work to leave: it went back. */
   leasesLate: number;
   acksMissed: number;
   nacks: number;

@@ -130,7 +130,7 @@ const WORK: readonly MetricRow[] = [
   counted("leases_extended", "leasesExtended", "Leases that workers have extended."),
   counted("leases_refused", "leasesRefused", "Extensions that were refused: the lease was lost before."),
   counted("leases_lost", "leasesLost", "Leases that ended without a report."),
-  counted("leases_late", "leasesLate", "Leases of which the database told so late that their work went back."),
+  counted("leases_late", "leasesLate", "Leases that were too old for their work to leave, so that it went back."),
   counted("acks_missed", "acksMissed", "Requests that no worker acknowledged in time."),
   counted("nacks", "nacks", "Requests that workers sent back."),
   counted("foreign_refused", "foreignRefused", "What workers said of requests that are not theirs."),

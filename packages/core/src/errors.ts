@@ -294,7 +294,7 @@ export const ERROR_CATALOGUE = {
   },
   DATABASE_SLOW: {
     summary: "The database takes longer than half a lease to lease work.",
-    fix: "Look at what it is busy with: locks, disks, a `holdfast.queue` that is not vacuumed. Until it answers sooner work goes out late, or not at all, since another gateway may have it by then; nothing is lost. A longer `--lease` leaves it more time.",
+    fix: "Look at what it is busy with: locks, disks, a `holdfast.queue` that is not vacuumed. Until it answers sooner work goes out late, or not at all, since another gateway may have it by then; nothing is lost. A longer `--lease` leaves it more time. A gateway whose own process was stopped, or is short of CPU time, reports the same: it cannot tell.",
   },
   DATABASE_TOO_OLD: {
     summary: "The Postgres server is older than the gateway supports.",

@@ -49,7 +49,7 @@ export class Dispatches {
   readonly #table = new DispatchTable();
   readonly #ackTimeouts: AckTimeouts;
   readonly #sendQueue: SendQueue;
-  /** Of which the database told too late. */
+  /** Requests whose leases came late. */
   readonly late: LateLeases;
   readonly #kept: KeptRequests;
   readonly #silent: SilentRequests;

@@ -1,6 +1,6 @@
 /**
- * Owns what is done and said when the store tells of leases so late that they are old (`lease-age.ts`): each is asked for
- * once more, and its work goes back where that comes late as well.
+ * Handles leases that are old by the time the store answers (`lease-age.ts`): each is extended once before its work
+ * leaves, and the work goes back where that answer is late as well.
  */
 import { type ClockReading, messageOf, readClocks, suspensionBetween } from "@holdfast/core";
 import { levelFor } from "@holdfast/store";
@@ -14,7 +14,7 @@ const WARN_EVERY_MS = 10_000;
 /** For so long after the last late answer the database is said to be slow. */
 const SLOW_MS = 60_000;
 
-/** How slow the database was, the last time that it told of a lease too late. */
+/** How long the last late answer to a request for leases took. */
 export interface SlowLease {
   readonly tookMs: number;
   readonly leaseMs: number;
@@ -36,7 +36,7 @@ interface Late {
   readonly send: () => void;
 }
 
-/** Requests whose leases were told of too late, before they are sent. */
+/** Requests that have not left because the answer with their lease was late. */
 export class LateLeases {
   readonly #options: DispatcherOptions;
   readonly #parts: LateLeasesParts;
@@ -81,7 +81,6 @@ export class LateLeases {
     if (!this.isLate(dispatch, worker)) return false;
     this.#parts.counters.leasesLate += 1;
     this.#givenBack += 1;
-    this.#record(dispatch, worker.session.leaseMs);
     return true;
   }
 
@@ -103,22 +102,25 @@ export class LateLeases {
     const { gatewayId } = settings;
     const { isOpen, onLost, onDropped } = this.#parts;
     const leasedAt = readClocks(clock);
+    let ours: Awaited<ReturnType<typeof store.extendLeases>>;
     try {
-      const ours = await store.extendLeases(
-        batch.map(({ dispatch, worker }) => ({ ...dispatch.fence, gatewayId, leaseMs: worker.session.leaseMs })),
+      ours = await store.extendLeases(
+        batch.map(({ dispatch, worker }) => ({ gatewayId, leaseMs: worker.session.leaseMs, ...dispatch.fence })),
       );
-      for (const [index, { dispatch, send }] of batch.entries()) {
-        if (!isOpen(dispatch)) continue;
-        if (!ours[index]) {
-          onLost(dispatch);
-          continue;
-        }
-        dispatch.leasedAt = leasedAt;
-        send();
-      }
     } catch (error) {
       log(levelFor(error, "warn"), `Leases could not be extended before their work is sent: ${messageOf(error)}`);
-      onDropped(batch.flatMap(({ dispatch }) => (isOpen(dispatch) ? [dispatch] : [])));
+      return onDropped(batch.flatMap(({ dispatch }) => (isOpen(dispatch) ? [dispatch] : [])));
+    }
+    for (const [index, { dispatch, worker, send }] of batch.entries()) {
+      if (!isOpen(dispatch)) continue;
+      if (!ours[index]) {
+        onLost(dispatch);
+        continue;
+      }
+      dispatch.leasedAt = leasedAt;
+      // Said here, not where it goes back: a request may also be late because it waited for room.
+      if (this.isLate(dispatch, worker)) this.#record(dispatch, worker.session.leaseMs);
+      send();
     }
   }
 
