@@ -9,7 +9,7 @@ import { NonRetriableError } from "../../../packages/sdk/src/steps/errors.ts";
 import { stepSignal } from "../../../packages/sdk/src/steps/step-signal.ts";
 import type { SimBodyPool } from "./body-pool.ts";
 import type { Awaited } from "./clients.ts";
-import type { Oracle } from "./oracle.ts";
+import { type Asked, NOTHING_GIVEN, type Oracle } from "./oracle.ts";
 import { CRON_EVERY_MS, optionsOf } from "./planned-options.ts";
 import { type FunctionPlan, type Place, play, rootKey, type Stage } from "./programs.ts";
 import type { Actor } from "./scheduler.ts";
@@ -27,20 +27,21 @@ interface HandlerWorld {
 }
 
 /** How the bodies of one pass begin, and what its code had been given when it asked for them. */
-function bodiesOf(runId: string, main: Actor, oracle: Oracle): Pick<Stage, "begin" | "asks" | "undo"> {
+function bodiesOf(runId: string, main: Actor, oracle: Oracle): Pick<Stage, "begin" | "asks" | "undo" | "won"> {
   const seen = new Set<string>();
+  const races = new Map<string, number>();
   const undone = new Set<string>();
-  const begin = (key: string, ahead: readonly string[] = [], place: Pick<Place, "acts"> = main): number =>
-    place.acts() ? oracle.begin(runId, key, ahead) : 0;
+  const begin = (key: string, asked: Asked = NOTHING_GIVEN, place: Pick<Place, "acts"> = main): number =>
+    place.acts() ? oracle.begin(runId, key, asked) : 0;
   return {
     begin,
     asks: async (ask) => {
-      const ahead = oracle.asks(runId, seen);
+      const asked: Asked = { ahead: oracle.asks(runId, seen), races: new Map(races) };
       let hash: string | undefined;
       try {
         return await ask((key, place) => {
           hash = currentExecution()?.step?.hash;
-          return begin(key, ahead, place);
+          return begin(key, asked, place);
         });
       } finally {
         if (hash !== undefined) {
@@ -50,10 +51,11 @@ function bodiesOf(runId: string, main: Actor, oracle: Oracle): Pick<Stage, "begi
       }
     },
     undo: (key) => {
-      begin(key, [...undone]);
+      begin(key, { ahead: [...undone], races: new Map() });
       const hash = currentExecution()?.step?.hash;
       if (hash !== undefined) undone.add(hash);
     },
+    won: (key, part) => void races.set(key, part),
   };
 }
 

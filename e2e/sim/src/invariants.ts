@@ -57,6 +57,7 @@ export const INVARIANTS = {
   S55: "Who watches is told of each fact of what it watches once, in the order of each run, at whatever gateway it goes on.",
   S56: "What is asked for from outside makes one run; who waits for it is told of its end, and not before.",
   S57: "What a resumed run does again had failed.",
+  S58: "Once a body has begun after a race, the race has the same winner whenever the handler runs again.",
 } as const;
 
 export type InvariantId = keyof typeof INVARIANTS;

@@ -38,9 +38,19 @@ export const LOOK_AHEAD_GUARDS: readonly Guard[] = [
     edits: [
       {
         file: "packages/sdk/src/execution/result-of.ts",
-        find: "opsBytes(results, [endOpText(end)])",
+        find: "opsBytes(resultsIn(mode, results, position), [endOpText(end)])",
         // biome-ignore lint/suspicious/noTemplateCurlyInString: it is code
         replace: 'sharableText(`[${[endOpText(end), ...results.map(({ text }) => text)].join(",")}]`)',
+      },
+    ],
+  },
+  {
+    name: "a result keeps its place before waits that ended unseen",
+    edits: [
+      {
+        file: "packages/engine/src/run/result-places.ts",
+        find: "return place < before || this.#state.open.size > 0 ? place : undefined;",
+        replace: "return undefined;",
       },
     ],
   },

@@ -20,6 +20,16 @@ const RESULT_OPS: ReadonlySet<unknown> = new Set(["StepRun", "Step", "StepFailed
 /** What is stored this shortly before a body begins crossed its permission on the way. */
 const REDONE_MS = 5;
 
+/** What the code of a pass had been given when it asked for a step. */
+export interface Asked {
+  /** Results that were not stored. */
+  readonly ahead: readonly string[];
+  /** Which part had won each race that was over, by the race's key. */
+  readonly races: ReadonlyMap<string, number>;
+}
+
+export const NOTHING_GIVEN: Asked = { ahead: [], races: new Map() };
+
 interface Deployed {
   readonly version: string;
   readonly environment: string;
@@ -57,6 +67,7 @@ export class Oracle {
   readonly #replies = new Map<string, { readonly runId: string; readonly hashes: readonly string[] }>();
   readonly #unchecked = new Set<string>();
   readonly #given = new Map<string, string[]>();
+  readonly #won = new Map<string, number>();
   readonly #lastEpochs = new Map<string, number>();
 
   constructor(scheduler: Scheduler, tables: Tables) {
@@ -97,8 +108,8 @@ export class Oracle {
     this.onLookAhead();
   }
 
-  /** A step's body begins, in the code that calls this; how many times it has now. `ahead` is what `asks` gave for it. */
-  begin(runId: string, key: string, ahead: readonly string[] = []): number {
+  /** A step's body begins, in the code that calls this; how many times it has now. */
+  begin(runId: string, key: string, { ahead, races }: Asked): number {
     const execution = currentExecution();
     if (!execution?.step) throw new Error("A body runs outside of a step.");
     const { requestId, step } = execution;
@@ -106,6 +117,7 @@ export class Oracle {
     this.effects += 1;
     const missing = ahead.find((hash) => !this.#storedAt.has(`${runId} ${hash}`));
     if (missing !== undefined) this.fail("S45", `Run ${runId}, step ${step.id} (${key}): ${missing} is not stored.`);
+    this.#checkRaces(runId, races, `step ${step.id} (${key}), request ${requestId}`);
     this.#scheduler.trace.note(this.#scheduler.nowMs, "effect", key, `${requestId} ${step.id}`);
     if (this.#acknowledged.has(name)) {
       if (!this.#counts(requestId)) this.zombies += 1;
@@ -120,6 +132,16 @@ export class Oracle {
     const count = (this.begun.get(`${runId} ${key}`) ?? 0) + 1;
     this.begun.set(`${runId} ${key}`, count);
     return count;
+  }
+
+  /** A body begins only when all is stored that its code had been given: from then on the race is over for everyone. */
+  #checkRaces(runId: string, races: Asked["races"], what: string): void {
+    for (const [key, part] of races) {
+      const name = `${runId} ${key}`;
+      const before = this.#won.get(name) ?? part;
+      this.#won.set(name, before);
+      if (before !== part) this.fail("S58", `Run ${runId}, race ${key}, ${what}: part ${part} won, ${before} before.`);
+    }
   }
 
   /** The network kept a request back for so long that it was given to others, and its worker cannot know. */

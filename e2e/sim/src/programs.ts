@@ -95,6 +95,8 @@ export interface Stage extends Place {
   isolate?: ((key: string, body: (place: Place) => Promise<unknown>) => (key: string) => Promise<unknown>) | undefined;
   /** A step is undone. */
   undo(key: string): void;
+  /** The part of a race with this number was first. */
+  won(key: string, part: number): void;
   /** From now on someone tries to send the run something: what it is called, and what it says. */
   hears(by: HearBy, key: string): { readonly name: string; readonly says: string };
   /** Settles when the signal of the step that runs fires. */
@@ -307,7 +309,9 @@ export async function play(node: Program, stage: Stage, path: string, key: strin
     case "parallel":
       return Promise.all(node.parts.map((part, i) => play(part, stage, `${path}.${i}`, `${key}.${i}`)));
     case "race": {
-      await Promise.race(node.parts.map((part, i) => play(part, stage, `${path}.${i}`, `${key}.${i}`)));
+      const racer = (part: Program, i: number): Promise<number> =>
+        play(part, stage, `${path}.${i}`, `${key}.${i}`).then(() => i);
+      stage.won(key, await Promise.race(node.parts.map(racer)));
       return "raced";
     }
     case "loop": {

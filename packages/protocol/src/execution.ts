@@ -114,6 +114,11 @@ export interface Op {
   readonly seen?: boolean;
   /** Ours: 0-based order in which the run's code met the step. */
   readonly ordinal?: number;
+  /**
+   * Ours, of a result: how many results of the run its handler had been given before this one. A result without it
+   * follows the one before it in the list.
+   */
+  readonly position?: number;
 }
 
 /**
@@ -162,7 +167,7 @@ type ReadOp = { -readonly [Name in keyof Op]: Op[Name] };
 
 function parseOp(value: unknown, what: () => string): Op {
   if (!isRecord(value)) throw new HoldfastError("FRAME_INVALID", `${what()} is not an object.`);
-  const { id, op, name, displayName, opts, error, attempt, retryAfter, ordinal } = value;
+  const { id, op, name, displayName, opts, error, attempt, retryAfter, ordinal, position } = value;
   if (typeof op !== "string" || !KNOWN_OPS.has(op)) {
     throw new HoldfastError("FRAME_INVALID", `${what()}.op is not a known op: ${JSON.stringify(op)}.`);
   }
@@ -184,6 +189,7 @@ function parseOp(value: unknown, what: () => string): Op {
   if (value.undefinedResult === true) read.undefinedResult = true;
   if (value.seen === true) read.seen = true;
   if (Number.isSafeInteger(ordinal)) read.ordinal = ordinal as number;
+  if (Number.isSafeInteger(position) && (position as number) >= 0) read.position = position as number;
   return read;
 }
 

@@ -7,7 +7,9 @@ import type { LogRow } from "@holdfast/store";
 import { jsonText } from "../json/json-text.ts";
 import { parseRetryAfterMs } from "../parse-due.ts";
 import { begunRow, jsonRow, stepCompletedRow, stepFailedRow, stepMeta } from "../run/log-rows.ts";
+import { ResultPlaces } from "../run/result-places.ts";
 import type { RunState } from "../run/run-state.ts";
+import { isResult } from "../run/step-ops.ts";
 import { numbered, sizeProblem } from "./draft.ts";
 import type { DecideContext } from "./input.ts";
 
@@ -22,16 +24,19 @@ export type CheckpointRows =
 export function checkpointRows(state: RunState, ops: readonly Op[], ctx: DecideContext): CheckpointRows {
   const rows: LogRow[] = [];
   const seen = new Set<string>();
+  const places = new ResultPlaces(state);
   for (const op of ops) {
     if (op.op === "None") continue;
-    if (state.memo.has(op.id) || seen.has(op.id)) continue;
+    const isNew = !state.memo.has(op.id) && !seen.has(op.id);
+    const place = isResult(op) ? places.placeOf(op, isNew) : undefined;
+    if (!isNew) continue;
     switch (op.op) {
       case "StepRun":
       case "Step":
-        rows.push(stepCompletedRow(op.id, stepMeta(op, op.attempt ?? 0), jsonText(op.data)));
+        rows.push(stepCompletedRow(op.id, stepMeta(op, op.attempt ?? 0, place), jsonText(op.data)));
         break;
       case "StepFailed":
-        rows.push(stepFailedRow(op.id, stepMeta(op, op.attempt ?? 0), errorOf(op)));
+        rows.push(stepFailedRow(op.id, stepMeta(op, op.attempt ?? 0, place), errorOf(op)));
         break;
       case "StepError":
         rows.push(...failedAttempt(state, op, ctx));

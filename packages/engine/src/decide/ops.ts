@@ -8,9 +8,18 @@ import { jsonText } from "../json/json-text.ts";
 import { parseRetryAfterMs } from "../parse-due.ts";
 import { retryingStep } from "../run/fold.ts";
 import { jsonRow, stepCompletedRow, stepFailedRow, stepMeta } from "../run/log-rows.ts";
+import { ResultPlaces } from "../run/result-places.ts";
 import { type JobState, jobKey } from "../run/run-state.ts";
 import { isCompensating } from "../run/saga.ts";
-import { isHandlerFailure, isLazy, isParked, isParkedName, nameOf, type ParkedOpName } from "../run/step-ops.ts";
+import {
+  isHandlerFailure,
+  isLazy,
+  isParked,
+  isParkedName,
+  isResult,
+  nameOf,
+  type ParkedOpName,
+} from "../run/step-ops.ts";
 import { decideDefer } from "./defers.ts";
 import {
   type Draft,
@@ -49,6 +58,7 @@ interface OpContext {
   readonly report: OpsReport;
   readonly inPlace: boolean;
   readonly followups: Followups;
+  readonly places: ResultPlaces;
 }
 
 export function decideOps(draft: Draft, job: JobState, report: OpsReport, hint: boolean): void {
@@ -61,7 +71,7 @@ export function decideOps(draft: Draft, job: JobState, report: OpsReport, hint: 
     draft.forced = false;
   }
   if (draft.requestVersion === -1) draft.requestVersion = report.requestVersion;
-  const context: OpContext = { draft, job, report, inPlace, followups };
+  const context: OpContext = { draft, job, report, inPlace, followups, places: new ResultPlaces(draft.state) };
   for (const op of report.ops) if (isLazy(op)) decideDefer(draft, op);
   for (const op of report.ops) {
     decideOp(context, op);
@@ -151,6 +161,7 @@ function decideOp(context: OpContext, op: Op): void {
   const { draft, followups } = context;
   if (isHandlerFailure(op)) return decideHandlerFailure(context, op);
   const { op: name } = op;
+  const place = isResult(op) ? context.places.placeOf(op, !isSettled(draft, op.id)) : undefined;
   if (isParkedName(name)) {
     followups.moved = true;
     return decideParked(context, op, name);
@@ -161,13 +172,13 @@ function decideOp(context: OpContext, op: Op): void {
       followups.moved = true;
       if (isSettled(draft, op.id)) followups.pass ||= !isSeen(context, op) && draft.pending.size === 0;
       else {
-        const row = stepCompletedRow(op.id, stepMeta(op, attemptOf(context, op)), jsonText(op.data));
+        const row = stepCompletedRow(op.id, stepMeta(op, attemptOf(context, op), place), jsonText(op.data));
         followups.pass = (settle(draft, op.id, row) && !isSeen(context, op)) || followups.pass;
       }
       return;
     case "StepFailed":
       followups.moved = true;
-      return settleFailed(context, op);
+      return settleFailed(context, op, place);
     case "StepError":
       followups.moved = true;
       return decideStepError(context, op);
@@ -235,13 +246,13 @@ function attemptOf({ draft, job, inPlace }: Pick<OpContext, "draft" | "job" | "i
   return Math.max(failed, job.kind === "pass" ? draft.state.passAttempt : job.attempt);
 }
 
-function settleFailed(context: OpContext, op: Op): void {
+function settleFailed(context: OpContext, op: Op, place?: number): void {
   const { draft, followups } = context;
   if (isSettled(draft, op.id)) {
     followups.pass ||= !isSeen(context, op) && draft.pending.size === 0;
     return;
   }
-  const meta = stepMeta(op, attemptOf(context, op));
+  const meta = stepMeta(op, attemptOf(context, op), place);
   const settles = settle(draft, op.id, stepFailedRow(op.id, meta, errorOf(op)));
   followups.pass = (settles && !isSeen(context, op)) || followups.pass;
 }

@@ -18,6 +18,7 @@ import {
   type StepMeta,
   type StepPlan,
 } from "./log-rows.ts";
+import { placeLast } from "./result-places.ts";
 import {
   DEADLINE,
   type Defer,
@@ -243,6 +244,7 @@ function applySettled(state: RunState, kind: "STEP_COMPLETED" | "STEP_FAILED", r
     isUndefined: meta.undefined === true,
   });
   state.stateLength += memo.length;
+  if (meta.at !== undefined) placeResult(state, meta.at);
   state.open.delete(key);
   endBegun(state, key);
   state.attempts.delete(key);
@@ -251,6 +253,16 @@ function applySettled(state: RunState, kind: "STEP_COMPLETED" | "STEP_FAILED", r
   for (const name of stepJobKeys(state.jobs, key)) state.jobs.delete(name);
   state.passAttempt = 0;
   clear(state.losses);
+}
+
+/** The last result was given to the run's code before others that were stored earlier. */
+function placeResult(state: RunState, at: number): void {
+  if (at >= state.memo.size - 1) return;
+  placeLast(state.memo, at);
+  for (const [key, step] of state.open) {
+    if (step.earlier === null || step.earlier.finished <= at) continue;
+    state.open.set(key, { ...step, earlier: { ...step.earlier, finished: step.earlier.finished + 1 } });
+  }
 }
 
 function endBegun(state: RunState, key: string): void {

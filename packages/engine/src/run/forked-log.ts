@@ -16,6 +16,7 @@ import {
   type StepMeta,
   stepCompletedRow,
 } from "./log-rows.ts";
+import { placeLast } from "./result-places.ts";
 import { compensationKey, FAILURE_KEY } from "./saga.ts";
 import { isParkedOp } from "./step-ops.ts";
 
@@ -88,11 +89,18 @@ function readLog(log: readonly LogRow[], wanted: string | null): ReadLog {
           undoing.add(key);
           break;
         }
-        if (key === wanted && !before) before = { settled: new Map(end.settled), deferred: new Map(end.deferred) };
+        const at =
+          kind === "STEP_COMPLETED" || kind === "STEP_FAILED" ? readStepRow(kind, row.dataJson).meta.at : undefined;
+        if (key === wanted && !before) {
+          before = { settled: new Map([...end.settled].slice(0, at)), deferred: new Map(end.deferred) };
+        }
         if (!steps.has(key)) lastFailed = [];
         note(steps, row);
         if (kind !== "STEP_COMPLETED" && kind !== "STEP_FAILED") break;
-        if (!end.settled.has(key)) end.settled.set(key, { kind, dataJson: row.dataJson });
+        if (!end.settled.has(key)) {
+          end.settled.set(key, { kind, dataJson: row.dataJson });
+          if (at !== undefined) placeLast(end.settled, at);
+        }
         const { undo } = steps.get(key) ?? {};
         if (undo !== undefined) compensations.add(compensationKey(undo));
         if (kind === "STEP_FAILED") lastFailed.push(key);
@@ -168,7 +176,8 @@ export type Fork =
  *
  * FORK-1. Kept is every step that had ended before the chosen step appears in the log first: planned, begun, waiting,
  *     its first attempt failed or, where all of that was not written, ended. So what is kept is what some worker was
- *     given at that moment: no kept step rests on one that is not kept.
+ *     given at that moment: no kept step rests on one that is not kept. What the code had not been given when the step
+ *     ended is not kept.
  * FORK-2. Nothing is kept of the chosen step but, with `resultText`, that result.
  * FORK-3. What was open at that moment (waits, sleeps, invoked runs, failed attempts) begins anew.
  * FORK-4. Deferred runs on record by then are begun by the end of the first run, and by no fork.
@@ -187,7 +196,9 @@ export function forkOf(log: readonly LogRow[], key: string, resultText: string |
       if (undoing.has(compensationKey(meta.undo))) return { ok: false, why: "undone", step: meta.undo };
       undoable.push(meta.undo);
     }
-    rows.push(keptRow(kept, kind, { ...meta, kept: true }, text));
+    // They are in their order already.
+    const { at: _, ...own } = meta;
+    rows.push(keptRow(kept, kind, { ...own, kept: true }, text));
   }
   if (resultText !== null) rows.push(stepCompletedRow(key, editedMeta(chosen), resultText));
   for (const [deferKey, { functionId, name }] of before.deferred) {

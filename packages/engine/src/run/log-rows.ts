@@ -23,6 +23,8 @@ export interface StepMeta {
   readonly undefined?: true;
   /** 0-based order in which the run's code met the step. */
   readonly ordinal?: number;
+  /** How many results the run's code had been given before this one; absent: all that were stored. */
+  readonly at?: number;
   /** The step can be undone: its author's id. */
   readonly undo?: string;
   /** With it all other work of the run is dropped. */
@@ -209,7 +211,7 @@ function row(kind: LogKind, key: string, attempt: number, iteration: number, dat
 }
 
 /** What of an op is kept with its result. Set field by field: each step has one. */
-export function stepMeta(op: Op, attempt: number): StepMeta {
+export function stepMeta(op: Op, attempt: number, at?: number): StepMeta {
   const name = op.displayName ?? op.userland?.id ?? op.name;
   const { timing, ordinal } = op;
   const meta: { -readonly [Name in keyof StepMeta]: StepMeta[Name] } = { op: op.op };
@@ -221,6 +223,7 @@ export function stepMeta(op: Op, attempt: number): StepMeta {
   }
   if (op.undefinedResult) meta.undefined = true;
   if (ordinal !== undefined) meta.ordinal = ordinal;
+  if (at !== undefined) meta.at = at;
   if (op.opts?.compensate === true) meta.undo = fullIdOf(op);
   return meta;
 }

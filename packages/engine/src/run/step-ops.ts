@@ -18,6 +18,9 @@ export const isLazy = (op: Op): boolean => op.op === "DeferAdd" || op.op === "De
 /** The handler threw outside of steps: reported as an op because it comes with others. */
 export const isHandlerFailure = (op: Op): boolean => op.op !== "RunComplete" && isHandlerEnd(op);
 
+/** The step has ended with it. */
+export const isResult = ({ op }: Op): boolean => op === "StepRun" || op === "Step" || op === "StepFailed";
+
 /** What people call a step. */
 export function nameOf(op: Op): string | undefined {
   return op.displayName ?? op.userland?.id;

@@ -7,6 +7,7 @@ import type { Checkpoint } from "../steps/pass-types.ts";
 import { blockingHandlers, cpuTime } from "./blocking-handlers.ts";
 import { afterMicrotasks } from "./microtasks.ts";
 import { opsBytes } from "./op-bytes.ts";
+import { placed } from "./op-text.ts";
 import type { PassHost } from "./pass-host.ts";
 import type { PassOptions } from "./pass-options.ts";
 import { textOf } from "./result-of.ts";
@@ -45,7 +46,7 @@ export class PassCheckpoints {
     afterMicrotasks(whenSettled);
   }
 
-  store({ ops, parked }: Checkpoint): void {
+  store({ ops, position, parked }: Checkpoint): void {
     const host = this.#host;
     const texts = parked.map((report) => textOf(report, (hash) => host.find(hash)));
     const answered = (outcome: CheckpointOutcome): void => {
@@ -53,7 +54,7 @@ export class PassCheckpoints {
       host.send({ type: "answered", outcome });
     };
     // When the connection cannot say what became of it, the reply carries the ops; the gateway knows them by id.
-    this.#options.port.checkpoint(opsBytes(ops, texts)).then(answered, () => answered("invalid"));
+    this.#options.port.checkpoint(opsBytes(placed(ops, position), texts)).then(answered, () => answered("invalid"));
   }
 
   /** A gateway that knows what is under way at the deadline, and can be undone, waits for its result. */

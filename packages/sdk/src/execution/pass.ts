@@ -104,7 +104,7 @@ export class Pass implements PassHost, HandlerTools {
     };
     this.#bodies = new PassBodies(bodies, this);
     this.#driver = createDriver<PassState, PassEvent, PassEffect>({
-      initial: initialPass(options.mode),
+      initial: initialPass(options.mode, this.#journal.finished.length),
       step: passStep,
       run: (effect) => this.#run(effect),
       nowMs: ports.clock.nowMs,

@@ -4,10 +4,11 @@
  */
 import { unreachable } from "@holdfast/core";
 import { encodeJsonBytes, HANDLER_END_ID, type OpName, sharableText } from "@holdfast/protocol";
-import type { FoundStep, PassMode, PassReply, StepReport } from "../steps/pass-types.ts";
+import type { FoundStep, OpText, PassMode, PassReply, StepReport } from "../steps/pass-types.ts";
 import { STEP_KINDS } from "../steps/step-kinds.ts";
 import type { ExecutionResult, PassRequest } from "./execution.ts";
 import { opsBytes } from "./op-bytes.ts";
+import { placed } from "./op-text.ts";
 import type { PassInput } from "./pass-input.ts";
 import type { StepRecord } from "./step-record.ts";
 
@@ -28,12 +29,13 @@ export function resultOf(reply: PassReply, { request, input, mode }: ReplyContex
     case "end":
       return reply.results.length === 0 && !continues(reply.end)
         ? { ...endOf(reply.end), requestVersion }
-        : { ...endWithResults(reply), requestVersion };
+        : { ...endWithResults(reply, mode), requestVersion };
     case "ops": {
       const races = mode.type !== "in-place" && isRaced(reply.reports, find);
       const reported = inOrder(reply.reports, find).map((report) => textOf(report, find, races));
       const mark = reply.isSeen ? ',"seen":true}' : "}";
-      const texts = [...reply.finished.map(({ text }) => `${text.slice(0, -1)}${mark}`), ...reported];
+      const finished = resultsIn(mode, reply.finished, reply.position);
+      const texts = [...finished.map(({ text }) => `${text.slice(0, -1)}${mark}`), ...reported];
       const only = texts.length === 1 ? reply.reports[0] : undefined;
       const retryAfter = only?.type === "op" && only.retryAfter !== undefined ? { retryAfter: only.retryAfter } : {};
       return {
@@ -66,12 +68,16 @@ function endOf(end: Extract<PassReply, { type: "end" }>["end"]): Omit<ExecutionR
 }
 
 /** Results that are not stored, and the end as the last op: all of it is decided on at once. */
-function endWithResults({
-  end,
-  results,
-}: Extract<PassReply, { type: "end" }>): Omit<ExecutionResult, "requestVersion"> {
-  return { status: "NOT_COMPLETED", body: opsBytes(results, [endOpText(end)]), noRetry: false };
+function endWithResults(
+  { end, results, position }: Extract<PassReply, { type: "end" }>,
+  mode: PassMode,
+): Omit<ExecutionResult, "requestVersion"> {
+  const body = opsBytes(resultsIn(mode, results, position), [endOpText(end)]);
+  return { status: "NOT_COMPLETED", body, noRetry: false };
 }
+
+const resultsIn = (mode: PassMode, ops: readonly OpText[], position: number): readonly OpText[] =>
+  mode.type === "in-place" ? placed(ops, position) : ops;
 
 function endOpText(end: Extract<PassReply, { type: "end" }>["end"]): string {
   const op = (name: OpName, rest: string): string => `{"id":"${HANDLER_END_ID}","op":"${name}",${rest}}`;

@@ -75,9 +75,10 @@ export function flush(before: OpenPass): NextPass {
   const ops = isWhole ? all : all.slice(0, count);
   const parked = untold !== null && (running > 0 || held !== null) ? toArray(untold) : [];
   state.unsent = isWhole ? null : concat(null, all.slice(count));
-  state.unanswered = { ops, parked };
+  const position = state.stored;
+  state.unanswered = { ops, position, parked };
   if (parked.length > 0) state.untold = null;
-  return [state, [{ do: "checkpoint", ops, parked }]];
+  return [state, [{ do: "checkpoint", ops, position, parked }]];
 }
 
 export function answer(state: OpenPass, outcome: CheckpointOutcome): NextPass {
@@ -106,6 +107,7 @@ export function quietInPlace(state: OpenPass): NextPass {
   return endPass(state, {
     type: "ops",
     finished: toArray(state.unsent),
+    position: state.stored,
     reports: toArray(state.reports),
     isSeen: true,
   });
@@ -223,7 +225,7 @@ function endAs(state: OpenPass, ended: HandlerEnd, results: readonly OpText[]): 
   if (ended.type === "op") return endWithOps(state, results, [{ type: "op", op: ended.op, final: ended.final }]);
   return isAwaited(ended, toArray(state.reports))
     ? endWithAll(state)
-    : endPass(state, { type: "end", end: ended, results });
+    : endPass(state, { type: "end", end: ended, results, position: state.stored });
 }
 
 function endWithAll(state: OpenPass): NextPass {

@@ -1,13 +1,14 @@
 /** The state of a pass that is open: how it begins, and how the machine's next one is made of it. */
 import type { OpenPass, PassMode } from "./pass-types.ts";
 
-export function initialPass(mode: PassMode): OpenPass {
+/** `recorded`: how many results were on record before the pass. */
+export function initialPass(mode: PassMode, recorded: number): OpenPass {
   return {
     phase: "open",
     mode,
     running: 0,
-    seen: 0,
-    stored: 0,
+    seen: recorded,
+    stored: recorded,
     held: null,
     unsent: null,
     unanswered: null,

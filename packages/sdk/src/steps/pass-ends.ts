@@ -10,7 +10,7 @@ export function endPass(state: OpenPass, reply: PassReply): NextPass {
 }
 
 export function endWithOps(state: OpenPass, finished: readonly OpText[], reports: readonly StepReport[]): NextPass {
-  return endPass(state, { type: "ops", finished, reports });
+  return endPass(state, { type: "ops", finished, position: state.stored, reports });
 }
 
 export function stopPass(state: OpenPass): NextPass {

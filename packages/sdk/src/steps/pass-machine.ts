@@ -154,7 +154,7 @@ function handlerEnded(state: OpenPass, ended: HandlerEnd): Next<PassState, PassE
   if (ended.type === "op") return endWithOps(state, [], [{ type: "op", op: ended.op, final: ended.final }]);
   return isAwaited(ended, reports)
     ? endWithOps(state, [], reports)
-    : endPass(state, { type: "end", end: ended, results: [] });
+    : endPass(state, { type: "end", end: ended, results: [], position: state.stored });
 }
 
 function isWork(report: StepReport): boolean {

@@ -41,13 +41,20 @@ export type HandlerEnd =
   /** The last item to be reported is a step's op. */
   | { readonly type: "op"; readonly op: OpText; readonly final: boolean };
 
+/** `position`: how many results the handler is given before the first of those that the reply carries. */
 export type PassReply =
   /** `results`: those that no answer has called stored; they go with the end. */
-  | { readonly type: "end"; readonly end: Exclude<HandlerEnd, { type: "op" }>; readonly results: readonly OpText[] }
+  | {
+      readonly type: "end";
+      readonly end: Exclude<HandlerEnd, { type: "op" }>;
+      readonly results: readonly OpText[];
+      readonly position: number;
+    }
   /** `isSeen`: the handler has gone on over the results, to what the reports say. */
   | {
       readonly type: "ops";
       readonly finished: readonly OpText[];
+      readonly position: number;
       readonly reports: readonly StepReport[];
       readonly isSeen?: true;
     }
@@ -63,6 +70,8 @@ export type PassMode =
 /** What a checkpoint carries. */
 export interface Checkpoint {
   readonly ops: readonly OpText[];
+  /** How many results the handler is given before the first of them. */
+  readonly position: number;
   readonly parked: readonly StepReport[];
 }
 
@@ -77,7 +86,7 @@ export interface OpenPass {
   readonly phase: "open";
   readonly mode: PassMode;
   readonly running: number;
-  /** Of the results in the order of finishing: how many the handler was given, and how many are stored. */
+  /** Of the results, those on record first, in the order of finishing: how many the handler was given, and how many are stored. */
   readonly seen: number;
   readonly stored: number;
   readonly held: AppendList<HeldStep>;

@@ -24,10 +24,10 @@ const finished = (of: OpText): PassEvent => ({ type: "finished", op: of, maySett
 const returned: HandlerEnd = { type: "returned", body: "1" };
 const failed = (final: boolean): HandlerEnd => ({ type: "failed", body: "{}", final });
 
-function machine(mode: PassMode) {
+function machine(mode: PassMode, recorded = 0) {
   const effects: PassEffect[] = [];
   const driver = createDriver<PassState, PassEvent, PassEffect>({
-    initial: initialPass(mode),
+    initial: initialPass(mode, recorded),
     step: passStep,
     run: (effect) => void effects.push(effect),
     nowMs: () => 0,
@@ -56,15 +56,15 @@ describe("Pass machine in place", () => {
     expect(pass.send({ type: "found", step: body("b"), due: false })).toEqual([]);
     expect(pass.send({ type: "found", step: wait("s"), due: true })).toEqual([{ do: "flush-soon" }]);
     const sleep = { type: "step", step: wait("s") } as const;
-    expect(pass.send({ type: "flush" })).toEqual([{ do: "checkpoint", ops: [], parked: [sleep] }]);
+    expect(pass.send({ type: "flush" })).toMatchObject([{ do: "checkpoint", ops: [], parked: [sleep] }]);
     expect(pass.send({ type: "failed", op: op("a"), final: false })).toEqual([]);
     expect(pass.send({ type: "answered", outcome: "stored" })).toEqual([{ do: "flush-soon" }]);
     const failed = { type: "op", op: op("a"), final: false } as const;
-    expect(pass.send({ type: "flush" })).toEqual([{ do: "checkpoint", ops: [], parked: [failed] }]);
+    expect(pass.send({ type: "flush" })).toMatchObject([{ do: "checkpoint", ops: [], parked: [failed] }]);
     // What was told once is not told again before the end.
     expect(pass.send({ type: "answered", outcome: "stored" })).toEqual([]);
     expect(pass.send(finished(op("c")))).toEqual([{ do: "flush-soon" }]);
-    expect(pass.send({ type: "flush" })).toEqual([{ do: "checkpoint", ops: [op("c")], parked: [] }]);
+    expect(pass.send({ type: "flush" })).toMatchObject([{ do: "checkpoint", ops: [op("c")], parked: [] }]);
     pass.send({ type: "answered", outcome: "stored" });
     pass.send({ type: "quiet", serial: pass.serial() });
     expect(pass.reply()).toMatchObject({
@@ -91,7 +91,7 @@ describe("Pass machine in place", () => {
         { do: "flush-soon" },
       ]);
       const parked = [{ type: "step", step: wait("s") }];
-      expect(pass.send({ type: "flush" })).toEqual([{ do: "checkpoint", ops: [], parked }]);
+      expect(pass.send({ type: "flush" })).toMatchObject([{ do: "checkpoint", ops: [], parked }]);
     },
   );
 
@@ -99,14 +99,14 @@ describe("Pass machine in place", () => {
     const pass = machine(IN_PLACE);
     for (const hash of ["a", "b", "c"]) pass.send({ type: "found", step: body(hash), due: true });
     expect(pass.send(finished(op("a")))).toEqual([{ do: "flush-soon" }]);
-    expect(pass.send({ type: "flush" })).toEqual([{ do: "checkpoint", ops: [op("a")], parked: [] }]);
+    expect(pass.send({ type: "flush" })).toMatchObject([{ do: "checkpoint", ops: [op("a")], parked: [] }]);
     expect(pass.send(finished(op("b")))).toEqual([]);
     expect(pass.send(finished(op("c")))).toEqual([]);
     expect(pass.send({ type: "answered", outcome: "stored" })).toEqual([
       { do: "settle", ops: [op("a")] },
       { do: "flush-soon" },
     ]);
-    expect(pass.send({ type: "flush" })).toEqual([{ do: "checkpoint", ops: [op("b"), op("c")], parked: [] }]);
+    expect(pass.send({ type: "flush" })).toMatchObject([{ do: "checkpoint", ops: [op("b"), op("c")], parked: [] }]);
   });
 
   test("PASS-2: a checkpoint keeps the order and stays within its size", () => {
@@ -153,7 +153,7 @@ describe("Pass machine in place", () => {
     pass.send({ type: "found", step: body("a"), due: true });
     expect(pass.send({ type: "handler-ended", end: returned })).toEqual([
       { do: "abort" },
-      { do: "reply", reply: { type: "end", end: returned, results: [] } },
+      { do: "reply", reply: { type: "end", end: returned, results: [], position: 0 } },
     ]);
     const other = machine(IN_PLACE);
     other.send({ type: "found", step: body("a"), due: true });
@@ -161,32 +161,50 @@ describe("Pass machine in place", () => {
     expect(other.send(finished(op("a")))).toEqual([{ do: "flush-soon" }]);
     other.send({ type: "flush" });
     other.send({ type: "answered", outcome: "stored" });
-    expect(other.reply()).toEqual({ type: "end", end: failed(false), results: [] });
+    expect(other.reply()).toMatchObject({ type: "end", end: failed(false), results: [] });
   });
 
   test("PASS-7: a retryable failure waits for the answer to a checkpoint, also when no body runs any more", () => {
     const pass = machine(IN_PLACE);
     pass.send({ type: "found", step: body("a"), due: true });
     pass.send(finished(op("a")));
-    expect(pass.send({ type: "flush" })).toEqual([{ do: "checkpoint", ops: [op("a")], parked: [] }]);
+    expect(pass.send({ type: "flush" })).toMatchObject([{ do: "checkpoint", ops: [op("a")], parked: [] }]);
     // Its reply could be decided on before the step is stored: then the next pass would run the step again.
     expect(pass.send({ type: "handler-ended", end: failed(false) })).toEqual([]);
     expect(pass.send({ type: "answered", outcome: "stored" })).toEqual([
       { do: "settle", ops: [op("a")] },
-      { do: "reply", reply: { type: "end", end: failed(false), results: [] } },
+      { do: "reply", reply: { type: "end", end: failed(false), results: [], position: 1 } },
     ]);
   });
 });
 
 describe("Pass machine that looks ahead", () => {
-  const ended = (results: readonly OpText[]): PassReply => ({ type: "end", end: returned, results });
+  const ended = (results: readonly OpText[], position = 0): PassReply => ({
+    type: "end",
+    end: returned,
+    results,
+    position,
+  });
+
+  test("results say how many the handler is given before them, those on record included", () => {
+    const pass = machine(LOOKING_AHEAD, 3);
+    for (const hash of ["a", "b", "c"]) pass.send({ type: "found", step: body(hash), due: true });
+    pass.send(finished(op("a")));
+    expect(pass.send({ type: "flush" })).toMatchObject([{ do: "checkpoint", ops: [op("a")], position: 3 }]);
+    pass.send(finished(op("b")));
+    pass.send({ type: "answered", outcome: "stored" });
+    expect(pass.send({ type: "flush" })).toMatchObject([{ do: "checkpoint", ops: [op("b")], position: 4 }]);
+    pass.send(finished(op("c")));
+    pass.send({ type: "handler-ended", end: returned });
+    expect(pass.reply()).toEqual(ended([op("b"), op("c")], 4));
+  });
 
   test("PASS-12: a result settles at once, and a body waits until all that its handler has seen is stored", () => {
     const pass = machine(LOOKING_AHEAD);
     pass.send({ type: "found", step: body("a"), due: true });
     expect(pass.send(finished(op("a")))).toEqual([{ do: "settle", ops: [op("a")] }, { do: "flush-soon" }]);
     expect(pass.send({ type: "found", step: body("b"), due: true })).toEqual([]);
-    expect(pass.send({ type: "flush" })).toEqual([{ do: "checkpoint", ops: [op("a")], parked: [] }]);
+    expect(pass.send({ type: "flush" })).toMatchObject([{ do: "checkpoint", ops: [op("a")], parked: [] }]);
     expect(pass.send({ type: "answered", outcome: "stored" })).toEqual([{ do: "start", step: body("b") }]);
   });
 
@@ -213,7 +231,7 @@ describe("Pass machine that looks ahead", () => {
     expect(pass.send(finished(op("b")))).toEqual([]);
     // Not kept back for the end of the pass: what follows from it is not known.
     expect(pass.send({ type: "found", step: wait("s"), due: true })).toEqual([]);
-    expect(pass.send({ type: "flush" })).toEqual([{ do: "checkpoint", ops: [op("a"), op("b")], parked: [] }]);
+    expect(pass.send({ type: "flush" })).toMatchObject([{ do: "checkpoint", ops: [op("a"), op("b")], parked: [] }]);
     expect(pass.send({ type: "answered", outcome: "stored" })).toEqual([
       { do: "settle", ops: [op("a"), op("b")] },
       { do: "watch", serial: pass.serial() },
@@ -237,14 +255,14 @@ describe("Pass machine that looks ahead", () => {
     twice.send({ type: "flush" });
     expect(twice.send({ type: "handler-ended", end: returned })).toEqual([]);
     twice.send({ type: "answered", outcome: "stored" });
-    expect(twice.reply()).toEqual(ended([]));
+    expect(twice.reply()).toEqual(ended([], 1));
     const large = machine(LOOKING_AHEAD);
     large.send({ type: "found", step: body("a"), due: true });
     large.send(finished(op("a", MAX_BATCH_BYTES)));
     expect(large.send({ type: "handler-ended", end: returned })).toEqual([]);
     expect(large.send({ type: "flush" })).toMatchObject([{ do: "checkpoint" }]);
     large.send({ type: "answered", outcome: "stored" });
-    expect(large.reply()).toEqual(ended([]));
+    expect(large.reply()).toEqual(ended([], 1));
   });
 
   test("PASS-13: a failure that is tried again waits for a checkpoint that tells of failed attempts", () => {
@@ -255,7 +273,7 @@ describe("Pass machine that looks ahead", () => {
     pass.send(finished(op("b")));
     expect(pass.send({ type: "handler-ended", end: failed(false) })).toEqual([]);
     pass.send({ type: "answered", outcome: "stored" });
-    expect(pass.reply()).toEqual({ type: "end", end: failed(false), results: [op("b")] });
+    expect(pass.reply()).toMatchObject({ type: "end", end: failed(false), results: [op("b")], position: 0 });
   });
 
   test("PASS-14: only waits keep a result back for the end of the pass, and bodies do not", () => {
