@@ -48,6 +48,8 @@ export const ADVERSARIES = {
   fullSockets: 0.1,
   /** A worker cannot begin with a request, and what its gateway hears of the lease is old; see `late-moments.ts`. */
   lateMoments: 0.1,
+  /** Functions race sleeps and waits against bodies, and go on from who was first. */
+  races: 0.2,
 } as const;
 
 /** They came later, and are drawn after the others: what was drawn before them stays as it was. */

@@ -51,7 +51,7 @@ export const INVARIANTS = {
   S49: "A run that has not ended has a reason to wait, which each gateway can say.",
   S50: "Once a function is paused nothing of it is handed out until it is resumed.",
   S51: "No run is removed that has not ended, that ended more recently than it is to be kept, or that a job or a waiting run needs.",
-  S52: "A fork keeps the results of all steps that had ended before its step, and no others.",
+  S52: "A fork keeps the results of all steps that had ended before its step and that its code had been given by then, and no others.",
   S53: "Of a run that was removed nothing is left: no job, no wait, no origin, no event of its own.",
   S54: "A bulk job ends, and what it says it did is what it did.",
   S55: "Who watches is told of each fact of what it watches once, in the order of each run, at whatever gateway it goes on.",

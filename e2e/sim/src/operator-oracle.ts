@@ -1,6 +1,6 @@
 /** Checks what came of reruns, forks, deletions and bulk jobs, once a schedule is over (`operators.ts`). */
-import { readRunCreated } from "@holdfast/engine";
-import type { RunRow } from "@holdfast/store";
+import { readRunCreated, readStepRow } from "@holdfast/engine";
+import type { RunRow, StoredLogRow } from "@holdfast/store";
 import { rerunIdOf } from "../../../gateway-mock/src/dispatch/repair/bulk-names.ts";
 import type { Tables } from "./database/tables.ts";
 import { EDITED } from "./operator-words.ts";
@@ -54,12 +54,24 @@ export function checkForks({ tables, oracle }: OperatedWorld): void {
     const kept = new Set(run.log.slice(0, first).flatMap(({ kind, key }) => (RESULTS.has(kind) ? [key] : [])));
     const key = stepOf(origin, from.step);
     const at = origin.log.findIndex((row) => row.kind.startsWith("STEP_") && row.key === key);
-    const before = origin.log.slice(0, at).filter(({ kind }) => RESULTS.has(kind));
-    const lost = before.find((row) => !kept.has(row.key));
-    if (lost) oracle.fail("S52", `Run ${run.head.id} of ${from.runId} from ${from.step} has not kept ${lost.key}.`);
-    const more = [...kept].find((one) => one !== key && !before.some((row) => row.key === one));
+    const before = givenBefore(origin.log, at);
+    const lost = before.find((one) => !kept.has(one));
+    if (lost) oracle.fail("S52", `Run ${run.head.id} of ${from.runId} from ${from.step} has not kept ${lost}.`);
+    const more = [...kept].find((one) => one !== key && !before.includes(one));
     if (more !== undefined) oracle.fail("S52", `Run ${run.head.id} from ${from.step} has kept ${more}.`);
   }
+}
+
+/** Keys of the results that are in a log before this row, without those that the code was given after it. */
+function givenBefore(log: readonly StoredLogRow[], index: number): readonly string[] {
+  const given: string[] = [];
+  const placeOf = ({ kind, dataJson }: StoredLogRow): number | undefined =>
+    kind === "STEP_COMPLETED" || kind === "STEP_FAILED" ? readStepRow(kind, dataJson).meta.at : undefined;
+  for (const row of log.slice(0, index)) {
+    if (RESULTS.has(row.kind)) given.splice(placeOf(row) ?? given.length, 0, row.key);
+  }
+  const row = log[index];
+  return row === undefined ? given : given.slice(0, placeOf(row));
 }
 
 /** `name`: as people call it, with the number of its round; or its key. */

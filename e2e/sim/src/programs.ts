@@ -170,6 +170,30 @@ export function withEarlyEvent(plan: FunctionPlan, dice: Dice): FunctionPlan {
   return { ...plan, root: { type: "foretold", meanwhile: plan.root } };
 }
 
+/** The same function, after a race between waits and bodies that take about as long, and after steps that follow from it. */
+export function withRace(plan: FunctionPlan, dice: Dice): FunctionPlan {
+  if (plan.options.flowControl.type === "cron" || dice.chance(0.2)) return plan;
+  const run = (mostMs: number): Program => ({
+    type: "run",
+    failures: dice.chance(0.3) ? 1 : 0,
+    workMs: dice.within(0, mostMs),
+    blockMs: 0,
+    compensates: false,
+  });
+  const racer = (): Program => {
+    const roll = dice.random();
+    if (roll < 0.35) return { type: "sleep", ms: dice.between(1, dice.pick([60, 600])) };
+    if (roll < 0.5) return { type: "wait", ms: dice.between(1, dice.pick([60, 600])) };
+    return run(dice.pick([60, 600]));
+  };
+  const parts = Array.from({ length: dice.between(2, 4) }, () => {
+    const one = racer();
+    return dice.chance(0.3) ? ({ type: "sequence", parts: [one, racer()] } as const) : one;
+  });
+  const after = Array.from({ length: dice.between(1, 3) }, () => run(50));
+  return { ...plan, root: { type: "sequence", parts: [{ type: "race", parts }, ...after, plan.root] } };
+}
+
 /** The same function, which goes on as a new run some times. */
 export function withChain(plan: FunctionPlan, dice: Dice): FunctionPlan {
   const isHeldBack = plan.options.flowControl.type !== "none";

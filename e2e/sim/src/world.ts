@@ -40,6 +40,7 @@ import {
   withEarlyEvent,
   withIsolatedBodies,
   withOptions,
+  withRace,
   withThoughts,
   withTimeouts,
 } from "./programs.ts";
@@ -71,6 +72,7 @@ const LATE_ANSWERS_SEED = 19_000_000_057;
 const BODY_MOMENTS_SEED = 20_000_000_089;
 const FULL_SOCKETS_SEED = 21_000_000_017;
 const LATE_MOMENTS_SEED = 22_000_000_001;
+const RACES_SEED = 23_000_000_003;
 const HANGS_SEED = 18_000_000_041;
 const EARLY_EVENTS_SEED = 10_000_000_019;
 const CHAINS_SEED = 11_000_000_003;
@@ -179,6 +181,7 @@ export class World
     const bodyMoments = createDice(seed + BODY_MOMENTS_SEED);
     const fullSockets = createDice(seed + FULL_SOCKETS_SEED);
     const lateMoments = createDice(seed + LATE_MOMENTS_SEED);
+    const races = createDice(seed + RACES_SEED);
     const own = {
       silentNetwork: quiet,
       lookAheadMoments: ahead,
@@ -196,6 +199,7 @@ export class World
       bodyMoments,
       fullSockets,
       lateMoments,
+      races,
     };
     const adversaries = pickAdversaries(against, later, own, agreed);
     this.adversaries = adversaries;
@@ -240,6 +244,7 @@ export class World
     if (adversaries.has("earlyEvents") && this.mayRefuse) {
       for (const [i, plan] of first.entries()) first[i] = withEarlyEvent(plan, early);
     }
+    if (adversaries.has("races")) for (const [i, plan] of first.entries()) first[i] = withRace(plan, races);
     if (adversaries.has("chains") && this.mayRefuse) {
       for (const [i, plan] of first.entries()) first[i] = withChain(plan, chains);
     }
