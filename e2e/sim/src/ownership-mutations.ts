@@ -117,9 +117,9 @@ export const OWNERSHIP_GUARDS: readonly Guard[] = [
     against: "impostors",
     edits: [
       {
-        file: "gateway-mock/src/dispatch/dispatcher.ts",
-        find: "if (worker.appIds.has(dispatch.appId)) this.#parts.dispatches.acknowledge(dispatch, worker);",
-        replace: "if (dispatch) this.#parts.dispatches.acknowledge(dispatch, worker);",
+        file: "gateway-mock/src/dispatch/workers/acknowledge-request.ts",
+        find: 'if (!worker.appIds.has(dispatch.appId)) return ownership.recordRefusal(worker, "An acknowledgement", frame);',
+        replace: "void ownership;",
       },
     ],
   },

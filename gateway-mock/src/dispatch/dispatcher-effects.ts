@@ -28,6 +28,8 @@ export type AfterCommit =
   | { readonly do: "WAKE_QUEUE"; readonly functionId: string; readonly dueInMs: number }
   /** Places of this function's limits may be free again, here and at other gateways. */
   | { readonly do: "CAPACITY_FREED"; readonly functionId: string }
+  /** Waits of the run have ended while a worker may be at a pass of it, here or elsewhere. */
+  | { readonly do: "WAITS_ENDED"; readonly run: RunState }
   /** These jobs are no more, though a worker may be at them, here or elsewhere. */
   | { readonly do: "CANCEL_JOBS"; readonly jobIds: readonly string[] }
   /** The step that invoked this run is to be notified of its end; the job for that is leased to this gateway. */
@@ -64,6 +66,8 @@ export type Emit<Effect> = (effect: Effect) => void;
 export interface Committed {
   /** As it is since. */
   readonly state: RunState;
+  /** It ended steps of a run whose pass goes on. */
+  readonly endedWaits: boolean;
   /** Jobs that it gave up: see `jobsGivenUp`. */
   readonly abandoned: readonly JobState[];
   readonly addJobs: readonly NewJob[];
@@ -81,8 +85,16 @@ export function abandonedJobs(state: RunState, { removeJobs }: Decision, fence: 
   );
 }
 
+/** Whether a pass that may be under way, and goes on, does not know of results that a decision adds. */
+export function endsWaits(state: RunState, { log, removeJobs, addJobs }: Decision): boolean {
+  const pass = state.jobs.get("pass");
+  if (pass === undefined || removeJobs === "all" || removeJobs.includes(pass.id)) return false;
+  if (addJobs.some(({ kind }) => kind === "pass")) return false;
+  return log.some(({ kind }) => kind === "STEP_COMPLETED" || kind === "STEP_FAILED");
+}
+
 /** What follows from a decision for this gateway. */
-export function effectsOfCommit({ state, abandoned, addJobs, leased, atMs }: Committed): AfterCommit[] {
+export function effectsOfCommit({ state, endedWaits, abandoned, addJobs, leased, atMs }: Committed): AfterCommit[] {
   const effects: AfterCommit[] = [];
   const { functionId } = state;
   if (state.flow && state.flow.slots.length > 0) effects.push({ do: "CAPACITY_FREED", functionId });
@@ -91,6 +103,7 @@ export function effectsOfCommit({ state, abandoned, addJobs, leased, atMs }: Com
     effects.push({ do: "RUN_ENDED", run: state, mayRunElsewhere: abandoned.length > 0 });
     return effects;
   }
+  if (endedWaits) effects.push({ do: "WAITS_ENDED", run: state });
   // What was not due yet cannot have been claimed.
   const jobIds = abandoned.flatMap(({ id, dueMs }) => (dueMs <= atMs ? [id] : []));
   if (jobIds.length > 0) effects.push({ do: "CANCEL_JOBS", jobIds });

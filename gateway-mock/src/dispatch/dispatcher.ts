@@ -29,8 +29,10 @@ import { RegistryPoller } from "./registry/registry-poller.ts";
 import type { BulkJobs } from "./repair/bulk-jobs.ts";
 import type { Repairs } from "./repair/repairs.ts";
 import type { WaitOutcome } from "./run-ends.ts";
+import { acknowledgeRequest } from "./workers/acknowledge-request.ts";
 import type { WorkerConditions } from "./workers/conditions.ts";
 import type { ConnectedWorker, WorkerSession } from "./workers/connected-worker.ts";
+import { giveResults } from "./workers/give-results.ts";
 import type { SlowLease } from "./workers/late-leases.ts";
 import type { RequestsInFlight } from "./workers/requests-in-flight.ts";
 import { stopJobs, stopWork } from "./workers/stop-work.ts";
@@ -301,13 +303,8 @@ export class Dispatcher {
 
   #receive(worker: ConnectedWorker, frame: DispatcherFrame): void {
     switch (frame.kind) {
-      case "WORKER_REQUEST_ACK": {
-        const dispatch = this.#parts.dispatches.get(frame.requestId);
-        if (!dispatch) return;
-        if (worker.appIds.has(dispatch.appId)) this.#parts.dispatches.acknowledge(dispatch, worker);
-        else this.#parts.ownership.recordRefusal(worker, "An acknowledgement", frame);
-        return;
-      }
+      case "WORKER_REQUEST_ACK":
+        return acknowledgeRequest(worker, frame, this.#parts);
       case "WORKER_REPLY":
         return this.#parts.replies.onReply(worker, frame);
       case "WORKER_CHECKPOINT":
@@ -342,6 +339,9 @@ export class Dispatcher {
       case "CAPACITY_FREED":
         loop.wake();
         return store.notify({ type: "JOBS_DUE", functionIds: [effect.functionId] });
+      case "WAITS_ENDED":
+        if (!giveResults(dispatches, effect.run)) store.notify({ type: "WAITS_ENDED", runIds: [effect.run.runId] });
+        return;
       case "CANCEL_JOBS":
         if (!stopJobs(dispatches, effect.jobIds)) store.notify({ type: "JOBS_REMOVED", jobIds: effect.jobIds });
         return;

@@ -18,6 +18,7 @@ function idsOf(wake: Wake): readonly string[] | null {
       return wake.jobIds;
     case "RUNS_ENDED":
     case "RUNS_WATCHED":
+    case "WAITS_ENDED":
       return wake.runIds;
     case "JOBS_REDISPATCHED":
       return wake.requestIds;
@@ -39,6 +40,7 @@ function wakeOf(type: unknown, ids: readonly string[]): Wake | null {
       return { type, jobIds: ids };
     case "RUNS_ENDED":
     case "RUNS_WATCHED":
+    case "WAITS_ENDED":
       return { type, runIds: ids };
     case "JOBS_REDISPATCHED":
       return { type, requestIds: ids };

@@ -50,6 +50,7 @@ export { CHARS_A_TURN, readJson, readLargeJson, SMALL_BYTES } from "./json/read-
 export { seenEvent, seenText, seenTextInTurns } from "./json/seen-json.ts";
 export { parseRetryAfterMs } from "./parse-due.ts";
 export { consumedEvents } from "./run/consumed-events.ts";
+export { type EndedWait, endedWaits, resultsText } from "./run/ended-waits.ts";
 export { applyRow, foldRun, stepJobKeys } from "./run/fold.ts";
 export { type Fork, forkOf, type ResumePlan, resumePlan, stepKeyIn, stepNamesIn } from "./run/forked-log.ts";
 export {

@@ -10,6 +10,7 @@ import {
   readGatewayCheckpointAckData,
   readGatewayConnectionReadyData,
   readGatewayExecutorRequestData,
+  readGatewayResultsData,
   readSystemError,
   readWorkerReplyAckData,
   readWorkerRequestExtendLeaseAckData,
@@ -17,6 +18,7 @@ import {
   writeGatewayCheckpointAckData,
   writeGatewayConnectionReadyData,
   writeGatewayExecutorRequestData,
+  writeGatewayResultsData,
   writeSystemError,
   writeWorkerReplyAckData,
   writeWorkerRequestExtendLeaseAckData,
@@ -76,5 +78,9 @@ export const gatewayPayloads: PayloadCodecs<GatewayFrame, Exclude<FrameKind, Wor
   GATEWAY_CANCEL: {
     write: writeGatewayCancelData,
     read: (reader) => withKind("GATEWAY_CANCEL", readGatewayCancelData(reader)),
+  },
+  GATEWAY_RESULTS: {
+    write: writeGatewayResultsData,
+    read: (reader) => withKind("GATEWAY_RESULTS", readGatewayResultsData(reader)),
   },
 };

@@ -59,6 +59,16 @@ export interface CheckpointAck {
   readonly message: string;
 }
 
+/** What the gateway has ended of a run while a request of it is under way. */
+export interface GatewayResults {
+  readonly kind: "GATEWAY_RESULTS";
+  readonly requestId: string;
+  /** JSON: `[[hashed step id, entry as in the steps of a request], ...]`, in the order of the run. */
+  readonly results: string;
+  /** How many were sent for this request before. */
+  readonly offset: number;
+}
+
 export type GatewayFrame =
   | { readonly kind: "GATEWAY_HELLO" }
   | ConnectionReady
@@ -69,7 +79,8 @@ export type GatewayFrame =
   | ExtendLeaseAck
   | { readonly kind: "SYNC_FAILED"; readonly code: string; readonly message: string }
   | CheckpointAck
-  | { readonly kind: "GATEWAY_CANCEL"; readonly requestId: string; readonly reason: string };
+  | { readonly kind: "GATEWAY_CANCEL"; readonly requestId: string; readonly reason: string }
+  | GatewayResults;
 
 export interface AppConfiguration {
   readonly appName: string;
@@ -240,6 +251,7 @@ export const EXTENSIONS = [
   "continue",
   "progress",
   "state",
+  "results",
 ] as const;
 export type Extension = (typeof EXTENSIONS)[number];
 
@@ -255,4 +267,5 @@ export const EXTENSION_OF_FRAME: Readonly<Record<GatewayFrame["kind"], Extension
   WORKER_REQUEST_EXTEND_LEASE_ACK: null,
   GATEWAY_CHECKPOINT_ACK: "checkpoint",
   GATEWAY_CANCEL: "cancel",
+  GATEWAY_RESULTS: "results",
 };

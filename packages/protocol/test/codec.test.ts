@@ -309,6 +309,9 @@ describe("Protocol extensions", () => {
       { kind: "GATEWAY_CHECKPOINT_ACK", requestId: "r", sequence: 4, outcome: "invalid", message: "too large" },
     ],
     GATEWAY_CANCEL: [{ kind: "GATEWAY_CANCEL", requestId: "r", reason: "cancelled by a user" }],
+    GATEWAY_RESULTS: [
+      { kind: "GATEWAY_RESULTS", requestId: "r", results: '[["h",{"type":"data","data":null}]]', offset: 2 },
+    ],
     SYNC_FAILED: [{ kind: "SYNC_FAILED", code: "config_invalid", message: "no" }],
     GATEWAY_CONNECTION_READY: [
       {

@@ -8,6 +8,7 @@ import type { Wake } from "@holdfast/store";
 import type { RunCache } from "../run-cache.ts";
 import type { RunEnds } from "../run-ends.ts";
 import type { Dispatches } from "../workers/dispatches.ts";
+import { readResults } from "../workers/give-results.ts";
 import { parseRequestId } from "../workers/request-id.ts";
 import { stopJobs, stopWork } from "../workers/stop-work.ts";
 import type { Workers } from "../workers/workers.ts";
@@ -49,6 +50,9 @@ export function applyWake(wake: Wake, { runs, workers, dispatches, loop, ends, r
         stopWork(dispatches, dispatches.ofRun(runId), "The run has ended.");
         ends.onEnded(runId);
       }
+      return;
+    case "WAITS_ENDED":
+      for (const runId of wake.runIds) void readResults(runId, { runs, dispatches });
       return;
     case "RUNS_WATCHED":
       return ends.onWatched(wake.runIds);

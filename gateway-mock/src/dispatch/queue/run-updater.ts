@@ -20,7 +20,14 @@ import {
 import { type Fence, isRefusedForData, type LostWhy, type NewJob } from "@holdfast/store";
 import type { Admission } from "../admission/admission.ts";
 import type { DatabaseTime } from "../database-time.ts";
-import { type AfterCommit, abandonedJobs, type Emit, effectsOfCommit, type LeasedJob } from "../dispatcher-effects.ts";
+import {
+  type AfterCommit,
+  abandonedJobs,
+  type Emit,
+  effectsOfCommit,
+  endsWaits,
+  type LeasedJob,
+} from "../dispatcher-effects.ts";
 
 import type { EventIntake, Prepared } from "../events/event-intake.ts";
 import type { DispatcherCounters, DispatcherOptions } from "../ports.ts";
@@ -179,6 +186,7 @@ export class RunUpdater {
     const prepared = decision.events.map((event) => intake.prepareInternal(event));
     const addJobs = this.#withLeases(jobs, leased);
     const abandoned = abandonedJobs(state, decision, fence);
+    const endedWaits = endsWaits(state, decision);
     let won = false;
     try {
       const outcome = await this.#runs.commit(state, writesOf(decision, prepared, { fence, addJobs, registryVersion }));
@@ -186,7 +194,7 @@ export class RunUpdater {
       won = true;
       this.#warnOfRejected(state, decision);
       const { atMs } = outcome;
-      for (const effect of effectsOfCommit({ state, abandoned, addJobs, leased, atMs })) this.#emit(effect);
+      for (const effect of effectsOfCommit({ state, endedWaits, abandoned, addJobs, leased, atMs })) this.#emit(effect);
       for (const one of prepared) {
         const { seq, awaited } = outcome;
         intake.startPrepared(one, { atMs, seq, awaited: awaited.includes(one.item.event.id) });

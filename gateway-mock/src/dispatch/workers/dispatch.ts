@@ -4,6 +4,7 @@ import type { RunState } from "@holdfast/engine";
 import type { RunningStep } from "@holdfast/protocol";
 import type { Fence, JobKind } from "@holdfast/store";
 import type { ConnectedWorker } from "./connected-worker.ts";
+import { requestIdOf } from "./request-id.ts";
 
 /** A request that a worker has, or had when its socket broke. */
 export interface Dispatch {
@@ -13,6 +14,10 @@ export interface Dispatch {
   readonly functionId: string;
   readonly appId: string;
   readonly inPlace: boolean;
+  /** How many results its run had when it was sent. */
+  recorded: number;
+  /** How many waits that have ended since its worker was given. */
+  given: number;
   /** Null while its instance has no socket. */
   worker: ConnectedWorker | null;
   /** Its instance has a socket at another gateway, which is to hear of it. */
@@ -44,6 +49,35 @@ export interface JobToRun {
   readonly key: string;
   readonly functionId: string;
   readonly attempt: number;
+}
+
+interface DispatchTo extends Pick<Dispatch, "appId" | "inPlace" | "worker" | "leasedAt"> {
+  /** Monotonic. */
+  readonly heardMs: number;
+}
+
+/** A request that is about to be sent. */
+export function newDispatch(fence: Fence, { runId, functionId }: JobToRun, to: DispatchTo): Dispatch {
+  return {
+    requestId: requestIdOf(fence),
+    fence,
+    runId,
+    functionId,
+    appId: to.appId,
+    inPlace: to.inPlace,
+    recorded: 0,
+    given: 0,
+    worker: to.worker,
+    elsewhere: false,
+    acked: false,
+    leasedAt: to.leasedAt,
+    sentMs: null,
+    lease: null,
+    lastHeardMs: to.heardMs,
+    lastAskedMs: 0,
+    commits: 0,
+    onCommitsDone: null,
+  };
 }
 
 /** `leasedAt`: from before the lease was asked for. */

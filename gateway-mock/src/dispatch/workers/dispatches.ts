@@ -15,7 +15,7 @@ import type { RunCache } from "../run-cache.ts";
 import type { Spans } from "../spans.ts";
 import { AckTimeouts } from "./ack-timeouts.ts";
 import type { ConnectedWorker } from "./connected-worker.ts";
-import type { Dispatch, JobToRun } from "./dispatch.ts";
+import { type Dispatch, type JobToRun, newDispatch } from "./dispatch.ts";
 import { DispatchTable } from "./dispatch-table.ts";
 import { KeptRequests } from "./kept-requests.ts";
 import { LateLeases } from "./late-leases.ts";
@@ -127,25 +127,8 @@ export class Dispatches {
     }
     const canGoOn = worker.session.extensions.has("checkpoint") && job.kind === "pass";
     const inPlace = canGoOn && !state.spreads && !hasStepJobs(state);
-    const { runId, functionId } = job;
-    const dispatch: Dispatch = {
-      requestId: requestIdOf(fence),
-      fence,
-      runId,
-      functionId,
-      appId: state.appId,
-      inPlace,
-      worker,
-      elsewhere: false,
-      acked: false,
-      leasedAt,
-      sentMs: null,
-      lease: null,
-      lastHeardMs: this.#options.clock.monotonicMs(),
-      lastAskedMs: 0,
-      commits: 0,
-      onCommitsDone: null,
-    };
+    const heardMs = this.#options.clock.monotonicMs();
+    const dispatch = newDispatch(fence, job, { appId: state.appId, inPlace, worker, leasedAt, heardMs });
     this.#insert(dispatch);
     const send = (): void => {
       worker.session.sendWhenRoom(() => this.#buildRequest(dispatch, job, worker, state));
@@ -186,6 +169,7 @@ export class Dispatches {
     }
     const sentMs = this.#options.clock.monotonicMs();
     dispatch.sentMs = sentMs;
+    dispatch.recorded = state.memo.size;
     dispatch.lease = { id: leaseId, before: null, instanceId: worker.session.instanceId };
     dispatch.lastHeardMs = sentMs;
     this.#sendQueue.delete(dispatch);

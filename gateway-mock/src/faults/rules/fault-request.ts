@@ -45,7 +45,8 @@ export type FaultFrameKind =
   | "WORKER_REQUEST_EXTEND_LEASE_ACK"
   | "SYNC_FAILED"
   | "GATEWAY_CHECKPOINT_ACK"
-  | "GATEWAY_CANCEL";
+  | "GATEWAY_CANCEL"
+  | "GATEWAY_RESULTS";
 
 /** What the engine asks of the database, where faults reach it. */
 export type FaultOperation =

@@ -2,7 +2,7 @@
 import { type CodecReader, NO_BYTES } from "../codec-reader.ts";
 import type { CodecWriter } from "../codec-writer.ts";
 
-export const GatewayMessageType = { GATEWAY_HELLO: 0, WORKER_CONNECT: 1, GATEWAY_CONNECTION_READY: 2, GATEWAY_EXECUTOR_REQUEST: 3, WORKER_READY: 4, WORKER_REQUEST_ACK: 5, WORKER_REPLY: 6, WORKER_REPLY_ACK: 7, WORKER_PAUSE: 8, WORKER_HEARTBEAT: 9, GATEWAY_HEARTBEAT: 10, GATEWAY_CLOSING: 11, WORKER_REQUEST_EXTEND_LEASE: 12, WORKER_REQUEST_EXTEND_LEASE_ACK: 13, SYNC_FAILED: 14, WORKER_STATUS: 15, WORKER_CHECKPOINT: 100, GATEWAY_CHECKPOINT_ACK: 101, WORKER_REQUEST_NACK: 102, GATEWAY_CANCEL: 103, WORKER_STALL: 104, WORKER_MAIN_PAUSE: 105, WORKER_MAIN_READY: 106, WORKER_STATE: 107 } as const;
+export const GatewayMessageType = { GATEWAY_HELLO: 0, WORKER_CONNECT: 1, GATEWAY_CONNECTION_READY: 2, GATEWAY_EXECUTOR_REQUEST: 3, WORKER_READY: 4, WORKER_REQUEST_ACK: 5, WORKER_REPLY: 6, WORKER_REPLY_ACK: 7, WORKER_PAUSE: 8, WORKER_HEARTBEAT: 9, GATEWAY_HEARTBEAT: 10, GATEWAY_CLOSING: 11, WORKER_REQUEST_EXTEND_LEASE: 12, WORKER_REQUEST_EXTEND_LEASE_ACK: 13, SYNC_FAILED: 14, WORKER_STATUS: 15, WORKER_CHECKPOINT: 100, GATEWAY_CHECKPOINT_ACK: 101, WORKER_REQUEST_NACK: 102, GATEWAY_CANCEL: 103, WORKER_STALL: 104, WORKER_MAIN_PAUSE: 105, WORKER_MAIN_READY: 106, WORKER_STATE: 107, GATEWAY_RESULTS: 108 } as const;
 
 export const SDKResponseStatus = { NOT_COMPLETED: 0, DONE: 1, ERROR: 2 } as const;
 
@@ -1223,6 +1223,39 @@ export function readGatewayCancelData(r: CodecReader, end = r.end): GatewayCance
         break;
       case 18:
         m.reason = r.string();
+        break;
+      default:
+        r.skip(tag);
+    }
+  }
+  return r.finish(m, end);
+}
+
+export interface GatewayResultsData {
+  requestId: string;
+  results: string;
+  offset: number;
+}
+
+export function writeGatewayResultsData(w: CodecWriter, m: Readonly<GatewayResultsData>): void {
+  if (m.requestId) w.string(10, m.requestId);
+  if (m.results) w.string(18, m.results);
+  if (m.offset) w.uint32(24, m.offset);
+}
+
+export function readGatewayResultsData(r: CodecReader, end = r.end): GatewayResultsData {
+  const m: GatewayResultsData = { requestId: "", results: "", offset: 0 };
+  while (r.position < end) {
+    const tag = r.tag();
+    switch (tag) {
+      case 10:
+        m.requestId = r.string();
+        break;
+      case 18:
+        m.results = r.string();
+        break;
+      case 24:
+        m.offset = r.uint32();
         break;
       default:
         r.skip(tag);

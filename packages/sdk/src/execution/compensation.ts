@@ -6,12 +6,13 @@ import type { PlainError } from "@holdfast/core";
 import { isRecord, normalizeError } from "@holdfast/protocol";
 import type { CompensationReport } from "../steps/errors.ts";
 import type { Journal } from "../steps/journal.ts";
-import type { OpText } from "../steps/pass-types.ts";
+import type { HandlerEnd, OpText } from "../steps/pass-types.ts";
 import { reviveError } from "../steps/revive-error.ts";
 import type { StepCall } from "../steps/step-call.ts";
 import { hashStepId, RESERVED_PREFIX, reservedIdentity, type StepIdentity } from "../steps/step-id.ts";
 import { OpWriter } from "./op-text.ts";
 import type { PassHost } from "./pass-host.ts";
+import type { PassOptions } from "./pass-options.ts";
 import { errorObject } from "./result-json.ts";
 import type { StepRecord } from "./step-record.ts";
 
@@ -57,6 +58,12 @@ export function abandonedOp(hash: string, startedMs: number): OpText {
     true,
     { timing: { startedMs, durationMs: 0 } },
   );
+}
+
+/** The same as the end of a pass that was asked for this one step; undefined: it was not. */
+export function abandonedEnd({ mode, ports }: PassOptions, hash: string): HandlerEnd | undefined {
+  if (mode.type !== "targeted" || mode.hash !== hash) return undefined;
+  return { type: "op", op: abandonedOp(hash, ports.clock.nowMs()), final: true };
 }
 
 /** A finished step with its compensation. */

@@ -26,6 +26,14 @@ export interface ExecutionRequest {
 /** What is kept of a request while its pass goes on: its payload may be large, and is read once. */
 export type PassRequest = Omit<ExecutionRequest, "payload">;
 
+/** What a gateway has ended of a run while a pass of it goes on, as GATEWAY_RESULTS has it. */
+export interface EndedResults {
+  readonly results: string;
+  readonly offset: number;
+}
+
+export type ResultsListener = (ended: EndedResults) => void;
+
 /** What a pass asks of the connection while it goes on. */
 export interface CheckpointPort {
   /**
@@ -39,6 +47,8 @@ export interface CheckpointPort {
    * when that is to be asked again, or the signal has fired.
    */
   whenConfirmed?(): Promise<void> | undefined;
+  /** Called with what the gateway ends of the run while the pass goes on, as GATEWAY_RESULTS has it. */
+  onResults?(listener: ResultsListener): void;
 }
 
 /** What goes into the reply to the gateway. */

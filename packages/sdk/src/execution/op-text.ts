@@ -121,15 +121,25 @@ function around({ hash, text, bytes }: OpText, fromEnd: number, data: string): O
   };
 }
 
-/** Results with the place of the first: the others follow it. To gateways that know our extensions. */
+/**
+ * Results of bodies, with the place of the first, which others follow. Those that the gateway has said are left out: the
+ * result after one says its place again. To gateways that know our extensions.
+ */
 export function placed(ops: readonly OpText[], position: number): readonly OpText[] {
-  const [first, ...others] = ops;
-  if (first === undefined) return ops;
+  let follows = false;
+  return ops.flatMap((op, index) => {
+    const isOwn = op.text !== "";
+    const said = isOwn && !follows ? withPosition(op, position + index) : op;
+    follows = isOwn;
+    return isOwn ? [said] : [];
+  });
+}
+
+function withPosition({ hash, text, bytes, parts }: OpText, position: number): OpText {
   const mark = `{"position":${position},`;
-  const { hash, text, bytes, parts } = first;
-  const at = { hash, text: `${mark}${text.slice(1)}`, bytes: bytes + mark.length - 1 };
+  const op = { hash, text: `${mark}${text.slice(1)}`, bytes: bytes + mark.length - 1 };
   const [head = "", ...rest] = parts ?? [];
-  return [parts === undefined ? at : { ...at, parts: [`${mark}${head.slice(1)}`, ...rest] }, ...others];
+  return parts === undefined ? op : { ...op, parts: [`${mark}${head.slice(1)}`, ...rest] };
 }
 
 function optsText(opts: StepCall["opts"], args: readonly unknown[] | undefined, more: object | undefined): string {

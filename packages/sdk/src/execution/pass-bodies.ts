@@ -28,6 +28,8 @@ export interface PassBodiesDeps {
   readonly failures: Pick<FailureLog, "step">;
 }
 
+type BodiesHost = Pick<PassHost, "signal" | "isOpen" | "isReplayed" | "find" | "send">;
+
 /** The context of all bodies: what is of one of them comes with its record. */
 export class PassBodies implements BodyContext {
   readonly execution: TracedExecution;
@@ -36,9 +38,9 @@ export class PassBodies implements BodyContext {
   readonly #options: PassOptions;
   readonly #announcing: PassCheckpoints | undefined;
   readonly #failures: Pick<FailureLog, "step">;
-  readonly #host: Pick<PassHost, "signal" | "isOpen" | "isReplayed" | "send">;
+  readonly #host: BodiesHost;
 
-  constructor(deps: PassBodiesDeps, host: Pick<PassHost, "signal" | "isOpen" | "isReplayed" | "send">) {
+  constructor(deps: PassBodiesDeps, host: BodiesHost) {
     this.execution = deps.execution;
     this.rules = deps.rules;
     this.timers = deps.timers;
@@ -65,8 +67,10 @@ export class PassBodies implements BodyContext {
     return mode.type === "in-place" || input.extended !== undefined;
   }
 
-  start(record: StepRecord): void {
+  start(hash: string): void {
     const { mode, ports, port } = this.#options;
+    const record = this.#host.find(hash);
+    if (record === undefined) return;
     record.isRunning = true;
     const run = startInTurn(ports.turns, port, record.context, () => this.#begin(record));
     const isUndoable = record.call.compensate !== undefined && mode.type === "in-place";

@@ -14,9 +14,10 @@ import { rejectedStep, type StepCall } from "../steps/step-call.ts";
 import { type StepIdentity, StepNames } from "../steps/step-id.ts";
 import type { StepTools } from "../steps/step-types.ts";
 import { LazyAbortController } from "./abort.ts";
-import { abandonedOp, Compensation, failureOp, readFailure, undoSteps } from "./compensation.ts";
+import { abandonedEnd, abandonedOp, Compensation, failureOp, readFailure, undoSteps } from "./compensation.ts";
 import { Continuing } from "./continuing.ts";
 import { currentExecution, executionOf, runAs, type TracedExecution } from "./current.ts";
+import { EndedWaits, hearsResults } from "./ended-waits.ts";
 import type { ExecutionResult } from "./execution.ts";
 import { FailureLog } from "./failure-log.ts";
 import { follow } from "./follow.ts";
@@ -66,6 +67,7 @@ export class Pass implements PassHost, HandlerTools {
   readonly #replay: ReplayWatch;
   readonly #failures: FailureLog;
   readonly #continuing: Continuing;
+  readonly #ended: EndedWaits | undefined;
   #resolve: (result: ExecutionResult) => void = () => {};
 
   constructor(options: PassOptions) {
@@ -111,6 +113,7 @@ export class Pass implements PassHost, HandlerTools {
       traceSize: 0,
     });
     this.step = stepToolsOf(options, this);
+    if (hearsResults(options) && failure === undefined) this.#ended = new EndedWaits(this.#journal, options.port, this);
   }
 
   get signal(): AbortSignal {
@@ -273,16 +276,15 @@ export class Pass implements PassHost, HandlerTools {
     const retry = this.#retries[record.identity.hash];
     const due = retry === undefined || !(retry.notBeforeMs > this.#time.nowMs());
     this.#driver.send({ type: "found", step: record.found, due });
+    if (!record.found.hasBody) this.#ended?.deliver();
   }
 
   /**
    * While steps are only looked for to undo them, none starts; a gateway that planned this one gets an op that says so.
    */
   #abandon({ identity }: StepRecord): void {
-    const { mode, ports } = this.#options;
-    if (mode.type !== "targeted" || mode.hash !== identity.hash) return;
-    const op = abandonedOp(identity.hash, ports.clock.nowMs());
-    this.#driver.send({ type: "handler-ended", end: { type: "op", op, final: true } });
+    const end = abandonedEnd(this.#options, identity.hash);
+    if (end) this.#driver.send({ type: "handler-ended", end });
   }
 
   settleLater(hash: string): void {
@@ -300,6 +302,7 @@ export class Pass implements PassHost, HandlerTools {
 
   onSettled(): void {
     this.#order.onSettled();
+    this.#ended?.deliver();
   }
 
   undo(): void {
@@ -308,10 +311,8 @@ export class Pass implements PassHost, HandlerTools {
 
   #run(effect: PassEffect): void {
     switch (effect.do) {
-      case "start": {
-        const record = this.#records.get(effect.step.hash);
-        return record && this.#bodies.start(record);
-      }
+      case "start":
+        return this.#bodies.start(effect.step.hash);
       case "flush-soon":
         return this.#checkpoints.flushSoon();
       case "checkpoint":
@@ -322,8 +323,7 @@ export class Pass implements PassHost, HandlerTools {
       case "watch":
         return this.#quiet.watch(effect.serial);
       case "watch-missing":
-        this.#timers.set(MISSING_GRACE_MS, () => this.#driver.send({ type: "missing", serial: effect.serial }));
-        return;
+        return void this.#timers.set(MISSING_GRACE_MS, () => this.send({ type: "missing", serial: effect.serial }));
       case "abort":
         return this.#controller.abort();
       case "reply": {

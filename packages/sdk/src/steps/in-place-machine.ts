@@ -63,6 +63,22 @@ export function failInPlace(before: OpenPass, report: StepReport): NextPass {
   return proceed({ ...park(before, report), running: before.running - 1, serial: before.serial + 1 });
 }
 
+/** `hash` is a wait of this pass, which the gateway has ended. */
+export function endWaitInPlace(before: OpenPass, hash: string): NextPass {
+  if (before.ending !== null) return [before, NOTHING];
+  const settles = isAllSeen(before);
+  const state = copyOf(before);
+  const ended: OpText = { hash, text: "", bytes: 0 };
+  state.serial += 1;
+  state.reports = without(before.reports, hash);
+  state.untold = without(before.untold, hash);
+  if (before.unsent === null && before.unanswered === null) state.stored += 1;
+  else state.unsent = push(before.unsent, ended);
+  if (settles) state.seen += 1;
+  const [next, effects] = proceed(state);
+  return settles ? [next, [{ do: "settle", ops: [ended] }, ...effects]] : [next, effects];
+}
+
 export function flush(before: OpenPass): NextPass {
   const state = copyOf(before);
   state.flushing = false;
@@ -128,13 +144,19 @@ function isAllSeen({ seen, stored: count, unanswered, unsent }: OpenPass): boole
   return seen === count + (unanswered?.ops.length ?? 0) + listLength(unsent);
 }
 
-function stored(state: OpenPass, ops: readonly OpText[]): NextPass {
+function stored(state: OpenPass, answered: readonly OpText[]): NextPass {
+  const left = toArray(state.unsent);
+  const ends = left.findIndex(isOwn);
+  // What the gateway itself has ended is stored with what was before it.
+  const ops =
+    left.length === 0 || ends === 0 ? answered : [...answered, ...left.splice(0, ends < 0 ? left.length : ends)];
   const count = state.stored + ops.length;
   const held = toArray(state.held);
   const starts = held.filter(({ seen }) => seen <= count);
   const unseen = state.seen >= count ? [] : ops.slice(Math.max(0, state.seen - state.stored));
   const after = copyOf(state);
   after.serial += 1;
+  if (ops !== answered) after.unsent = concat(null, left);
   after.unanswered = null;
   after.seen = Math.max(state.seen, count);
   after.stored = count;
@@ -231,6 +253,20 @@ function endAs(state: OpenPass, ended: HandlerEnd, results: readonly OpText[]): 
 function endWithAll(state: OpenPass): NextPass {
   const finished = toArray(state.unsent);
   return endWithOps(state, finished.slice(0, batchSize(finished)), toArray(state.reports));
+}
+
+/** A result of a body of this pass. */
+const isOwn = ({ text }: OpText): boolean => text !== "";
+
+function without(reports: AppendList<StepReport>, hash: string): AppendList<StepReport> {
+  const isIt = (report: StepReport): boolean => report.type === "step" && report.step.hash === hash;
+  const all = toArray(reports);
+  return all.some(isIt)
+    ? concat(
+        null,
+        all.filter((report) => !isIt(report)),
+      )
+    : reports;
 }
 
 function plan(state: OpenPass, step: FoundStep): OpenPass {

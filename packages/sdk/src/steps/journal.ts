@@ -90,7 +90,7 @@ export class Journal {
 }
 
 /** Only entries that hold nothing beside the key (and `type`) are explicit forms; anything else is the data itself. */
-function readMemo(entry: unknown): MemoHit {
+export function readMemo(entry: unknown): MemoHit {
   if (isRecord(entry)) {
     if (isForm(entry, "data")) return { type: "data", data: entry.data };
     if (isForm(entry, "error")) return { type: "error", error: normalizeError(entry.error) };

@@ -7,6 +7,7 @@ import { listLength, push, toArray } from "./append-list.ts";
 import {
   answer,
   endInPlace,
+  endWaitInPlace,
   failInPlace,
   findInPlace,
   finishInPlace,
@@ -41,6 +42,9 @@ import type { FoundStep, HandlerEnd, OpenPass, PassEffect, PassEvent, PassState,
  *      waits only for what is too large for that.
  * PASS-14. A result is held back for the reply until the end of the turn; while bodies run or are held it then goes into a
  *      checkpoint, and so it does while the handler is at work. If only waits are left the end of the pass takes it.
+ * Told of what ends elsewhere (`results` agreed on as well):
+ * PASS-16. A wait that the gateway has ended settles in the order in which that is heard: at once if all results before it
+ *      have settled, else after them. It is not reported any more, and counts as stored when all before it are.
  * PASS-15. After a stale answer or `stop` nothing that was held starts, and no reply is sent: what follows from a result
  *      that was not stored has no effect.
  * Plain:
@@ -82,6 +86,8 @@ function openStep(state: OpenPass, event: PassEvent): Next<PassState, PassEffect
       if (isInPlace) return failInPlace(state, report);
       return endWithOps({ ...state, running: state.running - 1 }, [], [report]);
     }
+    case "ended":
+      return isInPlace ? endWaitInPlace(state, event.hash) : [state, []];
     case "flush":
       return flush(state);
     case "answered":

@@ -13,7 +13,7 @@ export interface FoundStep {
   readonly isWait?: boolean;
 }
 
-/** A step's result as it goes over the wire: JSON text of one op. */
+/** A step's result as it goes over the wire: JSON text of one op. No text: the gateway has said it, and has it stored. */
 export interface OpText {
   readonly hash: string;
   readonly text: string;
@@ -119,6 +119,8 @@ export type PassEvent =
    */
   | { readonly type: "finished"; readonly op: OpText; readonly maySettle: boolean }
   | { readonly type: "failed"; readonly op: OpText; readonly final: boolean; readonly retryAfter?: string }
+  /** The gateway has ended a wait. */
+  | { readonly type: "ended"; readonly hash: string }
   | { readonly type: "flush" }
   | { readonly type: "answered"; readonly outcome: CheckpointOutcome }
   | { readonly type: "quiet"; readonly serial: number }

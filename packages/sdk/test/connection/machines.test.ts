@@ -81,6 +81,7 @@ describe("Handshake machine", () => {
     WORKER_REQUEST_EXTEND_LEASE_ACK: [/first frame was WORKER_REQUEST_EXTEND/, /EXTEND_LEASE_ACK instead/],
     GATEWAY_CHECKPOINT_ACK: [/first frame was GATEWAY_CHECKPOINT_ACK/, /GATEWAY_CHECKPOINT_ACK instead/],
     GATEWAY_CANCEL: [/first frame was GATEWAY_CANCEL/, /GATEWAY_CANCEL instead/],
+    GATEWAY_RESULTS: [/first frame was GATEWAY_RESULTS/, /GATEWAY_RESULTS instead/],
   };
   const others: readonly (readonly [HandshakeEvent, RegExp, RegExp])[] = [
     [{ type: "BAD_FRAME", message: "cut off" }, /not a valid frame: cut off/, /not a valid frame: cut off/],

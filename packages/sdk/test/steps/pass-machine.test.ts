@@ -346,9 +346,79 @@ describe("Pass machine for targeted requests", () => {
   });
 });
 
+describe("Pass machine that is given what ends elsewhere", () => {
+  const ended = (hash: string): PassEvent => ({ type: "ended", hash });
+  const gone = (hash: string): OpText => ({ hash, text: "", bytes: 0 });
+
+  test("PASS-16: a wait settles at once where nothing is before it, and is reported no more", () => {
+    const pass = machine(LOOKING_AHEAD);
+    for (const step of [wait("s"), wait("t"), body("a")]) pass.send({ type: "found", step, due: true });
+    expect(pass.send(ended("s"))).toEqual([{ do: "settle", ops: [gone("s")] }]);
+    expect(pass.send({ type: "flush" })).toMatchObject([
+      { do: "checkpoint", ops: [], parked: [{ type: "step", step: wait("t") }] },
+    ]);
+    pass.send({ type: "answered", outcome: "stored" });
+    // All that the handler was given is stored.
+    expect(pass.send({ type: "found", step: body("b"), due: true })).toEqual([{ do: "start", step: body("b") }]);
+    pass.send(finished(op("a")));
+    expect(pass.send({ type: "flush" })).toMatchObject([{ do: "checkpoint", ops: [op("a")], position: 1 }]);
+  });
+
+  test("PASS-16: it settles after results that are to be stored first, and a body waits for those", () => {
+    const pass = machine(LOOKING_AHEAD);
+    for (const step of [wait("s"), wait("t"), body("a")]) pass.send({ type: "found", step, due: true });
+    pass.send({ type: "flush" });
+    pass.send({ type: "answered", outcome: "stored" });
+    expect(pass.send({ type: "finished", op: op("a"), maySettle: false })).toEqual([{ do: "flush-soon" }]);
+    expect(pass.send(ended("s"))).toEqual([]);
+    expect(pass.send({ type: "flush" })).toMatchObject([{ do: "checkpoint", ops: [op("a"), gone("s")], position: 0 }]);
+    expect(pass.send(ended("t"))).toEqual([]);
+    expect(pass.send({ type: "answered", outcome: "stored" })).toEqual([
+      { do: "settle", ops: [op("a"), gone("s"), gone("t")] },
+    ]);
+    expect(pass.send({ type: "found", step: body("b"), due: true })).toEqual([{ do: "start", step: body("b") }]);
+  });
+
+  test("PASS-16: a body that follows from it waits for a result before it that is on its way", () => {
+    const pass = machine(LOOKING_AHEAD);
+    for (const step of [wait("s"), body("a"), body("c")]) pass.send({ type: "found", step, due: true });
+    pass.send({ type: "flush" });
+    pass.send({ type: "answered", outcome: "stored" });
+    pass.send(finished(op("a")));
+    pass.send({ type: "flush" });
+    expect(pass.send(ended("s"))).toEqual([{ do: "settle", ops: [gone("s")] }]);
+    expect(pass.send({ type: "found", step: body("b"), due: true })).toEqual([]);
+    pass.send(finished(op("c")));
+    expect(pass.send({ type: "answered", outcome: "stored" })).toMatchObject([
+      { do: "start", step: body("b") },
+      { do: "flush-soon" },
+    ]);
+    expect(pass.send({ type: "flush" })).toMatchObject([{ do: "checkpoint", ops: [op("c")], position: 2 }]);
+  });
+
+  test("PASS-16: the end of the handler carries results of bodies alone", () => {
+    const pass = machine(LOOKING_AHEAD);
+    for (const step of [wait("s"), body("a")]) pass.send({ type: "found", step, due: true });
+    pass.send(finished(op("a")));
+    pass.send(ended("s"));
+    pass.send({ type: "handler-ended", end: returned });
+    expect(pass.reply()).toMatchObject({ type: "end", results: [op("a"), gone("s")], position: 0 });
+  });
+
+  test("PASS-16: plain passes, and those that end, are given nothing", () => {
+    const plain = machine({ type: "plain", planOnly: false });
+    plain.send({ type: "found", step: wait("s"), due: true });
+    expect(plain.send(ended("s"))).toEqual([]);
+    const pass = machine(LOOKING_AHEAD);
+    for (const step of [wait("s"), body("a")]) pass.send({ type: "found", step, due: true });
+    pass.send({ type: "handler-ended", end: failed(false) });
+    expect(pass.send(ended("s"))).toEqual([]);
+  });
+});
+
 /** Any order of events that a shell may bring: what a body or a port cannot do, is not tried. */
-test("PASS-2 to PASS-7 and PASS-11 to PASS-15 hold for events in any order", () => {
-  const choice = fc.record({ pick: fc.nat(9), which: fc.nat(20), flag: fc.boolean(), outcome: fc.nat(5) });
+test("PASS-2 to PASS-7 and PASS-11 to PASS-16 hold for events in any order", () => {
+  const choice = fc.record({ pick: fc.nat(10), which: fc.nat(20), flag: fc.boolean(), outcome: fc.nat(5) });
   const modes = fc.constantFrom<PassMode>(
     IN_PLACE,
     LOOKING_AHEAD,
@@ -360,7 +430,9 @@ test("PASS-2 to PASS-7 and PASS-11 to PASS-15 hold for events in any order", () 
       const pass = machine(mode);
       const running: string[] = [];
       const settled: string[] = [];
-      const done: string[] = [];
+      const waits: string[] = [];
+      /** Results of bodies, and waits that ended, as they came. */
+      const came: string[] = [];
       const stored = new Set<string>();
       const given = new Set<string>();
       /** What the handler had been given when it asked for a step. */
@@ -405,11 +477,12 @@ test("PASS-2 to PASS-7 and PASS-11 to PASS-15 hold for events in any order", () 
       for (const { pick, which, flag, outcome } of choices) {
         if (pick <= 3) {
           const hash = `h${next++}`;
+          if (pick === 0) waits.push(hash);
           before.set(hash, [...given]);
           absorb(pass.send({ type: "found", step: { hash, hasBody: pick > 0 }, due: pick > 1 }));
         } else if (pick <= 5 && running.length > 0) {
           const [hash = ""] = running.splice(which % running.length, 1);
-          if (pick === 4) done.push(hash);
+          if (pick === 4) came.push(hash);
           absorb(
             pass.send(
               pick === 4
@@ -427,6 +500,15 @@ test("PASS-2 to PASS-7 and PASS-11 to PASS-15 hold for events in any order", () 
           if (answer === "stored") for (const { hash } of ops) stored.add(hash);
           unanswered = null;
           absorb(pass.send({ type: "answered", outcome: answer }));
+        } else if (pick === 10 && waits.length > 0) {
+          const [hash = ""] = waits.splice(which % waits.length, 1);
+          const { driver } = pass;
+          const counts = mode.type === "in-place" && driver.state.phase === "open" && driver.state.ending === null;
+          if (counts) {
+            came.push(hash);
+            stored.add(hash);
+          }
+          absorb(pass.send({ type: "ended", hash }));
         } else if (pick === 8) {
           absorb(pass.send({ type: "quiet", serial: pass.serial() }));
         } else if (pick === 9 && !ended && which > 15) {
@@ -438,7 +520,7 @@ test("PASS-2 to PASS-7 and PASS-11 to PASS-15 hold for events in any order", () 
         expect(replies).toBeLessThanOrEqual(1);
         if (pass.driver.state.phase === "open") expect(pass.driver.state.running).toBe(running.length);
       }
-      expect(settled).toEqual(done.slice(0, settled.length));
+      expect(settled).toEqual(came.slice(0, settled.length));
       // P11: from anywhere it can be ended.
       absorb(pass.send({ type: "stop" }));
       while (replies === 0 && running.length > 0) absorb(pass.send(finished(op(running.pop() ?? ""))));

@@ -371,5 +371,7 @@ export type Wake =
    * stop it.
    */
   | { readonly type: "JOBS_REDISPATCHED"; readonly requestIds: readonly string[] }
+  /** Waits of these runs have ended while workers may be at passes of them, which are to be given what came. */
+  | { readonly type: "WAITS_ENDED"; readonly runIds: readonly string[] }
   /** Something may have been missed. */
   | { readonly type: "ANYTHING" };

@@ -16,6 +16,7 @@ const FRAME_SUBJECTS = {
   WORKER_REQUEST_EXTEND_LEASE_ACK: "work",
   GATEWAY_CHECKPOINT_ACK: "work",
   GATEWAY_CANCEL: "work",
+  GATEWAY_RESULTS: "work",
 } as const satisfies Readonly<Record<GatewayFrame["kind"], "link" | "work">>;
 
 type KindAbout<Subject extends "link" | "work"> = {

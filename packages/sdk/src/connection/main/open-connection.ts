@@ -231,6 +231,7 @@ class ThreadedConnection implements Connection {
       case "LEASE_EXTENDED":
       case "LEASE_LOST":
       case "CANCEL":
+      case "RESULTS":
       case "ISOLATED_REQUEST":
       case "ISOLATED_ENDED":
         return this.#runner.onMessage(message);

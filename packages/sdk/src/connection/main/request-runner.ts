@@ -4,7 +4,13 @@
  */
 import { HoldfastError, type Log, toPlainError, unreachable } from "@holdfast/core";
 import type { CancelSignal } from "../../execution/abort.ts";
-import type { CheckpointPort, ExecutionResult, ExecutionStrategy } from "../../execution/execution.ts";
+import type {
+  CheckpointPort,
+  EndedResults,
+  ExecutionResult,
+  ExecutionStrategy,
+  ResultsListener,
+} from "../../execution/execution.ts";
 import type { MainMessage, ThreadMessage } from "../shared/messages.ts";
 import {
   decodeExecutorRequest,
@@ -38,8 +44,19 @@ type ExecutionRequestMessage = Extract<ThreadMessage, { type: "EXECUTION_REQUEST
 /** What the connection thread says about requests. */
 export type RequestMessage =
   | ExecutionRequestMessage
-  | Extract<ThreadMessage, { type: "REPLY_ACKED" | "CHECKPOINT_ACKED" | "LEASE_EXTENDED" | "LEASE_LOST" | "CANCEL" }>
+  | Extract<
+      ThreadMessage,
+      { type: "REPLY_ACKED" | "CHECKPOINT_ACKED" | "LEASE_EXTENDED" | "LEASE_LOST" | "CANCEL" | "RESULTS" }
+    >
   | Extract<ThreadMessage, { type: `ISOLATED_${string}` }>;
+
+type LedgerMessage = Exclude<RequestMessage, { type: "EXECUTION_REQUEST" | "RESULTS" }>;
+
+/** The handlers that run, and those of them, by request, that are given what gateways end of their runs meanwhile. */
+interface Running {
+  count: number;
+  readonly hearing: Map<string, RunningRequest>;
+}
 
 export interface RequestRunner {
   /** Handlers that run, including those whose result is no longer needed. */
@@ -48,12 +65,13 @@ export interface RequestRunner {
 }
 
 export function createRequestRunner(deps: RequestRunnerDeps): RequestRunner {
-  const runningCount = { value: 0 };
+  const running: Running = { count: 0, hearing: new Map() };
   return {
     get running() {
-      return runningCount.value;
+      return running.count;
     },
     onMessage: (message) => {
+      if (message.type === "RESULTS") return running.hearing.get(message.requestId)?.receive(message.ended);
       if (message.type !== "EXECUTION_REQUEST") return applyToLedger(message, deps);
       const { requestId, request: bytes, extensions, doubtNumber, asOf } = message;
       const request = decodeExecutorRequest(bytes);
@@ -62,7 +80,7 @@ export function createRequestRunner(deps: RequestRunnerDeps): RequestRunner {
       }
       const identity = identityOf(request);
       const signal = deps.ledger.open(identity, request.appName, request.leaseId, doubtNumber, asOf);
-      if (signal !== undefined) new RunningRequest(identity, signal, deps, runningCount).run(request, extensions);
+      if (signal !== undefined) new RunningRequest(identity, signal, deps, running).run(request, extensions);
     },
   };
 }
@@ -75,18 +93,16 @@ class RunningRequest implements CheckpointPort {
   readonly #identity: RequestIdentity;
   readonly #signal: CancelSignal;
   readonly #deps: RequestRunnerDeps;
-  readonly #runningCount: { value: number };
+  readonly #running: Running;
+  #onResults: ResultsListener | undefined;
+  /** What came before the pass began. */
+  #early: EndedResults[] | undefined;
 
-  constructor(
-    identity: RequestIdentity,
-    signal: CancelSignal,
-    deps: RequestRunnerDeps,
-    runningCount: { value: number },
-  ) {
+  constructor(identity: RequestIdentity, signal: CancelSignal, deps: RequestRunnerDeps, running: Running) {
     this.#identity = identity;
     this.#signal = signal;
     this.#deps = deps;
-    this.#runningCount = runningCount;
+    this.#running = running;
   }
 
   run(
@@ -95,7 +111,8 @@ class RunningRequest implements CheckpointPort {
   ): void {
     const { requestId, functionSlug, stepId, runId, userTraceCtx } = this.#identity;
     const request = { requestId, appName, functionSlug, stepId, runId, jobId, userTraceCtx, payload, extensions };
-    this.#runningCount.value += 1;
+    this.#running.count += 1;
+    if (extensions.includes("results")) this.#running.hearing.set(requestId, this);
     this.#deps.strategy.execute(request, this, this.#signal).then(
       (result) => this.#onResult(result),
       (error: unknown) => this.#onError(error),
@@ -118,6 +135,17 @@ class RunningRequest implements CheckpointPort {
     return checkpoint.answer;
   }
 
+  onResults(listener: ResultsListener): void {
+    this.#onResults = listener;
+    for (const early of this.#early?.splice(0) ?? []) listener(early);
+  }
+
+  receive(results: EndedResults): void {
+    if (this.#onResults) return this.#onResults(results);
+    this.#early ??= [];
+    this.#early.push(results);
+  }
+
   #onResult(result: ExecutionResult): void {
     try {
       this.#finish(result);
@@ -138,7 +166,8 @@ class RunningRequest implements CheckpointPort {
 
   /** Its place in the worker is free, whatever became of the result. */
   #leave(): void {
-    this.#runningCount.value -= 1;
+    this.#running.count -= 1;
+    this.#running.hearing.delete(this.#identity.requestId);
     this.#deps.onIdle();
   }
 
@@ -168,7 +197,7 @@ class RunningRequest implements CheckpointPort {
 }
 
 /** What the gateway has said of a request that is in the ledger. */
-function applyToLedger(message: Exclude<RequestMessage, ExecutionRequestMessage>, deps: RequestRunnerDeps): void {
+function applyToLedger(message: LedgerMessage, deps: RequestRunnerDeps): void {
   const { ledger, leaseGuard, lossReason } = deps;
   const { requestId } = message;
   switch (message.type) {

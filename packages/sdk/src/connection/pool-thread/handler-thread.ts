@@ -144,6 +144,7 @@ export class HandlerThread {
       case "CHECKPOINT_ACKED":
       case "LEASE_EXTENDED":
       case "CANCEL":
+      case "RESULTS":
         return this.#runner.onMessage(command);
       default:
         return unreachable(command);

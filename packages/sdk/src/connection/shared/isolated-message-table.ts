@@ -46,6 +46,7 @@ export const ISOLATED_MESSAGE_TABLE = {
   LEASE_EXTENDED: row("connection->pool", "event", "requestId", "handled", [AGAIN, ARRIVES]),
   LEASE_LOST: row("connection->pool", "event", "requestId", "handled", [SETTLED, ARRIVES]),
   CANCEL: row("connection->pool", "event", "requestId", "handled", [NO_USE, ARRIVES]),
+  RESULTS: row("connection->pool", "event", "requestId", "handled", [NO_USE, ARRIVES]),
   EXECUTION_RESPONSE: row("pool->connection", "answer", "requestId", "handled", [KEPT, ARRIVES]),
   EXECUTION_ERROR: row("pool->connection", "answer", "requestId", "handled", [KEPT, ARRIVES]),
   EXECUTION_DROPPED: row("pool->connection", "answer", "requestId", "handled", [SETTLED, ARRIVES]),

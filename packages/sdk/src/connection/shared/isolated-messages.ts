@@ -12,7 +12,7 @@ export const ISOLATED_PROTOCOL_VERSION = 1;
 /** Of requests: the same as those between main and the connection thread. */
 export type RequestNews = Extract<
   ThreadMessage,
-  { type: "REPLY_ACKED" | "CHECKPOINT_ACKED" | "LEASE_EXTENDED" | "LEASE_LOST" | "CANCEL" }
+  { type: "REPLY_ACKED" | "CHECKPOINT_ACKED" | "LEASE_EXTENDED" | "LEASE_LOST" | "CANCEL" | "RESULTS" }
 >;
 export type RequestWork = Extract<MainMessage, { type: `EXECUTION_${string}` | "CHECKPOINT" | "LEASE_WANTED" }>;
 
@@ -80,6 +80,7 @@ const COMMAND_ROWS: Readonly<Record<IsolatedCommand["type"], true>> = {
   LEASE_EXTENDED: true,
   LEASE_LOST: true,
   CANCEL: true,
+  RESULTS: true,
 };
 export const ISOLATED_COMMAND_TYPES = Object.keys(COMMAND_ROWS) as readonly IsolatedCommand["type"][];
 

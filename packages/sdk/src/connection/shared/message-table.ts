@@ -18,6 +18,7 @@ export interface MessageRow {
     | "resent after the respawn"
     | "rebuilt by the next thread"
     | "lost, diagnostics only"
+    | "lost, the next pass is given them"
     | "implied by the exit";
 }
 
@@ -68,6 +69,7 @@ export const MESSAGE_TABLE = {
   LEASE_EXTENDED: row("thread->main", "event", "requestId", "handled", "rebuilt by the next thread"),
   LEASE_LOST: row("thread->main", "event", "requestId", "handled", "rebuilt by the next thread"),
   CANCEL: row("thread->main", "event", "requestId", "handled", "lost, diagnostics only"),
+  RESULTS: row("thread->main", "event", "requestId", "handled", "lost, the next pass is given them"),
   ISOLATED_REQUEST: row(
     "thread->main",
     "event",

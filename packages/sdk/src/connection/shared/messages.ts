@@ -4,7 +4,7 @@
  */
 import type { MessagePort } from "node:worker_threads";
 import { type ClockReading, HoldfastError, type LogLevel, type PlainError } from "@holdfast/core";
-import type { CheckpointOutcome, Extension, RequestIdentity } from "@holdfast/protocol";
+import type { CheckpointOutcome, Extension, GatewayResults, RequestIdentity } from "@holdfast/protocol";
 import type { ConnectionState, DebugState } from "./debug-state.ts";
 import type { SerializableConfig } from "./serializable-config.ts";
 import type { StallReport } from "./stall.ts";
@@ -151,6 +151,8 @@ export type ThreadMessage =
     }
   | { readonly type: "LEASE_LOST"; readonly requestId: string }
   | { readonly type: "CANCEL"; readonly requestId: string; readonly reason: string }
+  /** What the gateway has ended of its run meanwhile. */
+  | { readonly type: "RESULTS"; readonly requestId: string; readonly ended: GatewayResults }
   /** A request of an isolated function is in flight; main keeps it for the next thread. */
   | {
       readonly type: "ISOLATED_REQUEST";
@@ -210,6 +212,7 @@ const THREAD_ROWS: Readonly<Record<ThreadMessage["type"], true>> = {
   LEASE_EXTENDED: true,
   LEASE_LOST: true,
   CANCEL: true,
+  RESULTS: true,
   ISOLATED_REQUEST: true,
   ISOLATED_TURN: true,
   ISOLATED_ENDED: true,

@@ -197,6 +197,8 @@ export class RequestManager {
         if (this.#inFlight.has(requestId)) this.#revoke({ type: "CANCEL", requestId, reason });
         return;
       }
+      case "GATEWAY_RESULTS":
+        return this.#port.post({ type: "RESULTS", requestId: frame.requestId, ended: frame });
       default:
         return unreachable(frame);
     }
@@ -359,6 +361,7 @@ function isNewsOf(isolated: IsolatedRequests, message: ThreadMessage): message i
     case "LEASE_EXTENDED":
     case "LEASE_LOST":
     case "CANCEL":
+    case "RESULTS":
       return isolated.has(message.requestId);
     default:
       return false;

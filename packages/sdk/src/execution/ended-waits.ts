@@ -1,0 +1,58 @@
+/**
+ * What the gateway ends of a run while a pass of it goes on: a sleep that is over, an event that came (extension
+ * "results"). It is given to the handler in the order of the run, as soon as everything has been that is on record before
+ * it; what cannot be given in this pass is given in the next one.
+ */
+import { isRecord } from "@holdfast/protocol";
+import { type Journal, readMemo } from "../steps/journal.ts";
+import type { CheckpointPort, EndedResults } from "./execution.ts";
+import type { PassHost } from "./pass-host.ts";
+import type { PassOptions } from "./pass-options.ts";
+import type { StepOutcome } from "./step-record.ts";
+
+/** Whether the gateway says what ends while the pass goes on. */
+export const hearsResults = ({ mode, request }: Pick<PassOptions, "mode" | "request">): boolean =>
+  mode.type === "in-place" && request.extensions.includes("results");
+
+type EndedWaitsHost = Pick<PassHost, "find" | "isReplayed" | "send">;
+
+export class EndedWaits {
+  readonly #journal: Journal;
+  readonly #host: EndedWaitsHost;
+  /** Not given yet, in the order of the run. */
+  readonly #outcomes = new Map<string, StepOutcome>();
+  #received = 0;
+
+  constructor(journal: Journal, port: Pick<CheckpointPort, "onResults">, host: EndedWaitsHost) {
+    this.#journal = journal;
+    this.#host = host;
+    port.onResults?.((ended) => this.receive(ended));
+  }
+
+  receive({ results, offset }: EndedResults): void {
+    // Some were lost on the way: later ones would be given before them.
+    if (offset !== this.#received) return;
+    const list: unknown = JSON.parse(results);
+    if (!Array.isArray(list)) return;
+    this.#received += list.length;
+    for (const entry of list) {
+      const [hash, memo] = Array.isArray(entry) ? (entry as readonly unknown[]) : [];
+      if (typeof hash !== "string" || !isRecord(memo) || this.#journal.lookup(hash) !== undefined) continue;
+      const hit = readMemo(memo);
+      if (hit.type === "data") this.#outcomes.set(hash, { type: "memo", value: hit.data });
+      else if (hit.type === "error") this.#outcomes.set(hash, { type: "error", error: hit.error });
+    }
+    this.deliver();
+  }
+
+  /** To be called when the handler was given something, or asks for a wait. */
+  deliver(): void {
+    for (const [hash, outcome] of this.#outcomes) {
+      const record = this.#host.find(hash);
+      if (record === undefined || !this.#host.isReplayed) return;
+      this.#outcomes.delete(hash);
+      record.outcome = outcome;
+      this.#host.send({ type: "ended", hash });
+    }
+  }
+}
