@@ -23,5 +23,5 @@ export function acknowledgeRequest(
   dispatches.acknowledge(dispatch, worker);
   // Waits may have ended while it was on its way.
   const run = runs.peek(dispatch.runId);
-  if (run) giveResults(dispatches, run);
+  if (run && run.memo.size > dispatch.recorded) giveResults(dispatches, run);
 }
