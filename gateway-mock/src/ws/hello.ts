@@ -3,7 +3,7 @@
  * anything is stored.
  */
 import { describeValue, HoldfastError, hasControlCharacter, isUlid, messageOf } from "@holdfast/core";
-import { readFunctionSettings } from "@holdfast/engine";
+import { checkCancelPaths, readFunctionSettings } from "@holdfast/engine";
 import { type Extension, isRecord, parseJsonBytes, type WorkerConnect } from "@holdfast/protocol";
 import { type AppRecord, type FunctionRecord, functionTaken, qualify } from "@holdfast/store";
 
@@ -113,6 +113,7 @@ function checkSlugs(apps: readonly AppRecord[]): void {
 function readFunction(slug: string, entry: Record<string, unknown>): FunctionRecord {
   const { triggers, ...config } = entry;
   const { queue } = readFunctionSettings(slug, triggers, config);
+  checkCancelPaths(slug, config);
   return {
     slug,
     ...(queue === null ? {} : { queue }),

@@ -1,4 +1,5 @@
 import { waitFor } from "@holdfast/testing";
+import postgres from "postgres";
 import { describe, expect, test } from "vitest";
 import { call, did, ended, op, runDetail, send, start, triggered, useGateway, waits } from "./harness.ts";
 import type { Payload, RawWorker, WorkerFunction, WorkerOptions } from "./raw-worker.ts";
@@ -315,6 +316,44 @@ test("cancelOn cancels the runs whose condition the event fulfils, and stops the
   const other = requests.find(({ request }) => request.runId === one);
   if (other) await worker.replied(other.request, { status: "DONE", value: 1 });
   expect((await ended(gateway, one)).status).toBe("COMPLETED");
+});
+
+test("an event that lacks what cancelOn compares cancels no run, also of those that lack it as well", async () => {
+  const gateway = await bench.gateway();
+  const cancel = [{ event: "shop/stop", if: "event.data.id == async.data.id" }];
+  const worker = await bench.worker(gateway, { functions: [{ id: "order", event: "shop/order", config: { cancel } }] });
+  const [runId = ""] = await start(gateway);
+  const { request } = await worker.request();
+  await send(gateway, "shop/stop", {});
+  // Once its waiters were notified the job for that is gone.
+  const sql = postgres(bench.db.url, { max: 1 });
+  await waitFor(async () => (await sql`SELECT 1 FROM queue WHERE kind = 'event'`).length === 0, {
+    timeoutMs: 100_000,
+    what: "the end of the job that notifies runs of the event",
+  });
+  await sql.end();
+  await worker.replied(request, { status: "DONE", value: "went on" });
+  expect(await ended(gateway, runId)).toMatchObject({ status: "COMPLETED" });
+});
+
+test.each([{ if: "event.orderId == async.orderId" }, { match: "orderId" }])(
+  "cancelOn with %j is refused: it would cancel every run",
+  async (condition) => {
+    const gateway = await bench.gateway();
+    const cancel = [{ event: "shop/stop", ...condition }];
+    const options = { functions: [{ id: "order", event: "shop/order", config: { cancel } }] };
+    await expect(bench.worker(gateway, options)).rejects.toThrow(/config_invalid/);
+  },
+);
+
+test("a wait by a field that no event has fails its step", async () => {
+  const gateway = await bench.gateway();
+  const worker = await bench.worker(gateway, { functions });
+  await start(gateway);
+  const { request } = await worker.request();
+  await worker.replied(request, { value: [forEvent("w", { if: "event.orderId == async.orderId" })] });
+  const { payload } = await worker.request();
+  expect(payload.steps.w).toMatchObject({ type: "error", error: { code: "EXPRESSION_INVALID" } });
 });
 
 test("cancelling a run through another gateway stops its handler", async () => {

@@ -458,8 +458,9 @@ export const ERROR_CATALOGUE = {
     fix: "Check that the gateway is reachable at the app's base URL and accepts its signing key; the message includes its answer. The pass is retried.",
   },
   EXPRESSION_INVALID: {
-    summary: "An expression in a function's configuration or in a step cannot be parsed.",
-    fix: "The message says what is wrong with it; expressions are CEL, with the variable `event` and, when waiting for an event, `async`.",
+    summary:
+      "An expression in a function's configuration or in a step cannot be parsed, or compares two events by a field that events do not have.",
+    fix: "The message says what is wrong with it; expressions are CEL, with the variable `event` and, when waiting for an event, `async`. What senders give is in `event.data`, so `match` is written `data.orderId`.",
   },
   EXPRESSION_FAILED: {
     summary: "An expression could not be evaluated for an event.",

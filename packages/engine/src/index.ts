@@ -1,5 +1,6 @@
 /** The engine: what apps register, what a run is, and what follows from a report, an answer or a timer. Pure. */
 
+export { matchPathProblem } from "@holdfast/protocol";
 export { checkpointRows } from "./decide/checkpoint.ts";
 export { decide } from "./decide/decide.ts";
 export { deferredEventId } from "./decide/deferred-events.ts";
@@ -19,7 +20,7 @@ export { hmacSha256Under, sameText, sha1Hex, sha256 } from "./digest.ts";
 export { type CtxExpression, compileCtxExpression, expressionProblem } from "./expressions/ctx-expression.ts";
 export { Expressions, STEPS_A_TURN } from "./expressions/expressions.ts";
 export { matchesOf } from "./expressions/wait-match.ts";
-export { cancelWaits } from "./flow/cancel-rules.ts";
+export { cancelWaits, checkCancelPaths } from "./flow/cancel-rules.ts";
 export { checkCron, latestTickMs, nextTickMs } from "./flow/cron.ts";
 export {
   type FunctionRetention,

@@ -143,3 +143,53 @@ describe("Expressions", () => {
     expect(keyText(undefined)).toBe("null");
   });
 });
+
+describe("Conditions that compare two events", () => {
+  const holds = (source: string, own: unknown, incoming: unknown): boolean =>
+    new Expressions(() => {}).holds(source, { event: { data: own }, async: { data: incoming }, nowMs });
+
+  it.each<[string, object, object, boolean]>([
+    ["event.data.id == async.data.id", { id: 7 }, { id: 7 }, true],
+    ["event.data.id == async.data.id", {}, {}, false],
+    ["event.data.id == async.data.id", { id: null }, { id: null }, false],
+    ["event.data.id == async.data.id", { id: 7 }, {}, false],
+    ["event.data.id == async.data.id", {}, { id: 7 }, false],
+    ["async.data.order == event.data.id", {}, {}, false],
+    [`event["data"]["id"] == async.data.id`, {}, {}, false],
+    ["event.data.a == async.data.a && event.data.b == async.data.b", {}, {}, false],
+    ["event.data.a == async.data.a && event.data.b == async.data.b", { b: 1 }, { b: 1 }, true],
+    ["event.data.a == async.data.a && event.data.b == async.data.b", { b: 0 }, { b: 0 }, true],
+    // Written for what is missing.
+    ["event.data.id == async.data.id && async.data.kind == 'x'", {}, { kind: "x" }, true],
+    ["event.data.id == async.data.id || true", {}, {}, true],
+    ["async.data.id == null", {}, {}, true],
+  ])("%s of %j and %j is %s", (source, own, incoming, expected) => {
+    expect(holds(source, own, incoming)).toBe(expected);
+  });
+
+  it.each([
+    ["event.orderId == async.orderId", /no field `orderId`.*Write `event.data.orderId` \(as `match`: "data.orderId"\)/],
+    ["event.data.id == async.id && event.order.id == async.data.id", /no field `order`/],
+    ["event.data.id == async.order", /no field `order`.*`async\.data\.order`/],
+    ["event.data.id =", /cannot be used/],
+  ])("a wait cannot have the condition %s", (source, why) => {
+    expect(new Expressions(() => {}).waitProblem(source)).toMatch(why);
+  });
+
+  it.each(["event.data.id == async.data.id", "event.user.id == async.user.id", "async.orderId == 5"])(
+    "a wait can have the condition %s",
+    (source) => expect(new Expressions(() => {}).waitProblem(source)).toBeNull(),
+  );
+
+  it("a wait whose own event lacks what is compared is a warning, unless the engine made that event", () => {
+    const lines: string[] = [];
+    const expressions = new Expressions((level, text) => void lines.push(`${level} ${text}`));
+    const begin = (own: unknown): string => expressions.matchOf("event.data.id == async.data.id", () => own, nowMs);
+    begin({ name: "shop/order", data: { id: 7 } });
+    begin({ name: "inngest/scheduled.timer", data: {} });
+    expect(lines).toEqual([]);
+    begin({ name: "shop/order", data: {} });
+    begin({ name: "shop/order", data: {} });
+    expect(lines).toEqual([expect.stringMatching(/^warn .*event\.data\.id.*is fulfilled by no event/)]);
+  });
+});

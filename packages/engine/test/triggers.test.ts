@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { isAlwaysTriggered, readFunctionSettings } from "../src/index.ts";
+import { checkCancelPaths, isAlwaysTriggered, readFunctionSettings } from "../src/index.ts";
 
 const always = (triggers: readonly object[], eventName: string): boolean =>
   isAlwaysTriggered(readFunctionSettings("app-fn", triggers, {}), eventName);
@@ -13,4 +13,14 @@ test("an event starts a function whatever it holds where one trigger for its nam
   expect(always([conditional], "shop/order.placed")).toBe(false);
   expect(always([conditional, { event: "shop/other" }, { cron: "* * * * *" }], "shop/order.placed")).toBe(false);
   expect(always([], "shop/order.placed")).toBe(false);
+});
+
+test("events that cancel runs are compared by fields that events have", () => {
+  const check = (rule: object) => () => checkCancelPaths("shop-order", { cancel: [{ event: "shop/stop", ...rule }] });
+  for (const rule of [{ match: "orderId" }, { if: "event.orderId == async.orderId" }]) {
+    expect(check(rule)).toThrow(/"shop-order".*`cancel\[0\]`.*"shop\/stop".*Write `event\.data\.orderId`/);
+  }
+  expect(check({ match: "(" })).toThrow(/`cancel\[0\]`.*cannot be used/);
+  for (const rule of [{}, { match: "data.orderId" }, { if: "async.data.all == true" }])
+    expect(check(rule)).not.toThrow();
 });

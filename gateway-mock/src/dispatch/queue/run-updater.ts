@@ -105,10 +105,11 @@ export class RunUpdater {
   readonly #hasFunction: DecideContext["hasFunction"] = (functionId) =>
     this.#parts.functions.get(functionId)?.active === true || this.#workers.accepts(functionId);
 
-  readonly #expressionProblem: DecideContext["expressionProblem"] = (source) => this.#parts.expressions.problem(source);
+  readonly #expressionProblem: DecideContext["expressionProblem"] = (source) =>
+    this.#parts.expressions.waitProblem(source);
 
   readonly #waitMatch: DecideContext["waitMatch"] = (condition, eventText) =>
-    this.#parts.expressions.matchOf(condition, () => seenText(eventText));
+    this.#parts.expressions.matchOf(condition, () => seenText(eventText), this.#parts.time.nowMs());
 
   /** In its turn: decisions on one run are never made at the same time. */
   apply(runId: string, input: Input, fence: Fence | null): Promise<DecideOutcome> {

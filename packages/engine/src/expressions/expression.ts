@@ -1,8 +1,9 @@
 /** Conditions over events, as functions and waits have them. `expressions.ts` keeps the compiled ones. */
+import { comparedOnly, comparedProblem } from "./compared-fields.ts";
 import type { Allowance } from "./meter.ts";
 import { ALLOWANCE, compileProgram, languageOf } from "./program.ts";
 import { mentions } from "./tree.ts";
-import { type Equality, equalityOf } from "./wait-match.ts";
+import { type Equality, equalityOf, fieldOf } from "./wait-match.ts";
 
 /** What expressions are about. JSON, as `JSON.parse` gave it. */
 export interface ExpressionData {
@@ -21,10 +22,15 @@ export interface Expression {
   readonly source: string;
   /** What it demands of one field of the incoming event, if that is easily seen. */
   readonly equality: Equality | null;
+  /** Why a comparison of the two events in it is a mistake; null when none is. */
+  readonly comparedProblem: string | null;
+  /** It does nothing but compare fields of the run's own event with the incoming one, and this one has none of them. */
+  lacksAll(event: unknown): boolean;
   /** Whether it looks at `event`. */
   readonly readsEvent: boolean;
   /**
-   * Its value as JSON; times as ISO text, spans of time in seconds. Fields that the event does not have are null.
+   * Its value as JSON; times as ISO text, spans of time in seconds. Fields that the event does not have are null; where
+   * all that two events are compared by is missing in both, they are not equal.
    * @throws HoldfastError `EXPRESSION_FAILED`
    */
   evaluate(data: ExpressionData, allowance?: Allowance): unknown;
@@ -38,11 +44,18 @@ const language = languageOf(["event", "async", "vars"]);
  */
 export function compileExpression(source: string): Expression {
   const { ast, evaluate } = compileProgram(source, language);
+  const compared = comparedOnly(ast);
+  const lacksAll = (event: unknown): boolean =>
+    compared?.every((path) => (fieldOf(event, path) ?? null) === null) ?? false;
   return {
     source,
     equality: equalityOf(ast),
+    comparedProblem: comparedProblem(ast),
+    lacksAll,
     readsEvent: mentions(ast, "event"),
-    evaluate: ({ event, async = null, nowMs }, allowance = ALLOWANCE) =>
-      evaluate({ event, async: async ?? null, vars: {} }, nowMs, allowance),
+    evaluate: ({ event, async = null, nowMs }, allowance = ALLOWANCE) => {
+      const value = evaluate({ event, async: async ?? null, vars: {} }, nowMs, allowance);
+      return value === true && lacksAll(event) ? false : value;
+    },
   };
 }

@@ -3,6 +3,7 @@
  * expression is in `expression.ts`.
  */
 import { HoldfastError, type Log, messageOf, nextTurn } from "@holdfast/core";
+import { isRecord } from "@holdfast/protocol";
 import { compileExpression, type Expression, type ExpressionData } from "./expression.ts";
 import { ALLOWANCE, stepsOfLast } from "./program.ts";
 import { expectedMatch, expectedText } from "./wait-match.ts";
@@ -77,11 +78,28 @@ export class Expressions {
     return this.problem(source) !== null || this.compile(source).readsEvent;
   }
 
-  /** What a wait with this condition is found by; "" = by its name alone. `event` gives the run's own event. */
-  matchOf(source: string, event: () => unknown): string {
-    const { equality } = this.compile(source);
+  /** Why a wait cannot have it as its condition; null when it can. */
+  waitProblem(source: string): string | null {
+    const problem = this.problem(source) ?? this.compile(source).comparedProblem;
+    return problem === null || /^The /.test(problem)
+      ? problem
+      : `The expression \`${source}\` cannot be used: ${problem}.`;
+  }
+
+  /**
+   * What a wait with this condition is found by; "" = by its name alone. `event` gives the run's own event: one that
+   * lacks what the condition compares is a warning, since the wait is for no event then.
+   */
+  matchOf(source: string, event: () => unknown, nowMs = 0): string {
+    const { equality, lacksAll } = this.compile(source);
     if (!equality) return "";
-    return expectedMatch(equality, equality.equals.type === "field" ? event() : null);
+    if (equality.equals.type === "value") return expectedMatch(equality, null);
+    const own = event();
+    if (lacksAll(own) && !isInternal(own)) {
+      const why = `is fulfilled by no event: the run's own event has no value there, and what is missing in both does not count as equal`;
+      this.#warn(source, `The condition \`${source.slice(0, 200)}\` ${why}.`, nowMs);
+    }
+    return expectedMatch(equality, own);
   }
 
   /** What the text of an event that fulfils the condition contains, mostly; null = nothing in particular. */
@@ -123,6 +141,9 @@ export class Expressions {
     this.#log("warn", message);
   }
 }
+
+/** Schedules and invocations make events that mostly lack what a condition is about. */
+const isInternal = (event: unknown): boolean => isRecord(event) && /^(inngest|holdfast)\//.test(String(event.name));
 
 function compiled(source: string): Expression | HoldfastError {
   try {

@@ -69,7 +69,7 @@ export function matchesOf(paths: readonly string[], incoming: unknown): string[]
 const pathText = (path: Path): string => JSON.stringify(path);
 
 /** As expressions see it: what is not there is null. */
-function fieldOf(value: unknown, path: Path): unknown {
+export function fieldOf(value: unknown, path: Path): unknown {
   let at = value;
   try {
     for (const name of path) {

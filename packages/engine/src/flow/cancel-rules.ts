@@ -2,7 +2,9 @@
 import { isRecord } from "@holdfast/protocol";
 import { environmentOf, type NewWait, qualify } from "@holdfast/store";
 
+import { compileExpression } from "../expressions/expression.ts";
 import { parseDue } from "../parse-due.ts";
+import { type Fields, SettingsChecks } from "./settings-checks.ts";
 
 /** An event that cancels a function's runs, as the function's configuration has it. */
 export interface CancelRule {
@@ -23,6 +25,20 @@ export function readCancelRules(config: unknown): CancelRule[] {
     const expression = textOf(rule.if) ?? textOf(rule.expression) ?? (match && `event.${match} == async.${match}`);
     return [{ event: rule.event, expression, timeout: textOf(rule.timeout) }];
   });
+}
+
+/**
+ * What is refused where an app registers a function; functions that older gateways took stay as they are.
+ * @throws HoldfastError `FUNCTION_INVALID`
+ */
+export function checkCancelPaths(slug: string, config: Fields): void {
+  const check = new SettingsChecks(slug);
+  for (const [index, { event, expression }] of readCancelRules(config).entries()) {
+    if (expression === null) continue;
+    const problem = compileExpression(check.expression(expression, `cancel[${index}]`)).comparedProblem;
+    if (problem === null) continue;
+    check.fail(`\`cancel[${index}]\` would end runs that the event "${event}" has nothing to do with: ${problem}.`);
+  }
 }
 
 export const cancelKey = (index: number | ""): string => `cancel:${index}`;

@@ -65,7 +65,7 @@ export class EventReader {
   /** What a wait with this condition on a later event is found by; "" also when the condition cannot be used. */
   match(condition: string): string {
     if (this.#expressions.problem(condition) !== null) return "";
-    return this.#expressions.matchOf(condition, () => this.#data().event);
+    return this.#expressions.matchOf(condition, () => this.#data().event, this.nowMs);
   }
 
   /** Whole seconds, -600 to 600. */

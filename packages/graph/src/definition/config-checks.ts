@@ -1,6 +1,6 @@
 /** The configs of built-in types against the table of their fields. Texts with templates are checked when they are filled in. */
 import { describeValue, messageOf, parseDurationMs } from "@holdfast/core";
-import { compileCtxExpression, expressionProblem } from "@holdfast/engine";
+import { compileCtxExpression, expressionProblem, matchPathProblem } from "@holdfast/engine";
 import { isObject, own } from "../json/json-size.ts";
 import { eventPathOf } from "../templates/event-path.ts";
 import { isHttpUrl } from "./http-url.ts";
@@ -111,8 +111,15 @@ function flawsOf(field: ConfigField, value: unknown): Flaw[] {
 function matchFlaws(value: unknown, fix: string): Flaw[] {
   if (hasTemplate(value)) return [];
   if (!isObject(value)) return [{ what: `must be an object, not ${describeValue(value)}`, fix }];
-  const wrong = Object.keys(value).filter((path) => eventPathOf(path) === undefined);
-  return wrong.map((path) => ({ what: `has ${describeValue(path)}, which is no path in an event`, fix }));
+  return Object.entries(value).flatMap(([path, wanted]) => {
+    if (eventPathOf(path) === undefined) {
+      return [{ what: `has ${describeValue(path)}, which is no path in an event`, fix }];
+    }
+    const problem = matchPathProblem(path);
+    if (problem !== null) return [{ what: `has a path that ${problem}`, fix }];
+    if (wanted !== null) return [];
+    return [{ what: `has null for ${describeValue(path)}`, fix: "To match events without that field use `if`." }];
+  });
 }
 
 function durationFlaws(value: unknown, maxMs: number | undefined, fix: string): Flaw[] {

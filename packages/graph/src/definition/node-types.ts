@@ -177,7 +177,7 @@ export const BUILT_IN_TYPES = {
       timeout: TIMEOUT,
       match: {
         summary:
-          'Only an event that has these values at these paths, such as `{ "data.orderId": "{{ctx.order.id}}" }`.',
+          'Only an event that has these values at these paths, such as `{ "data.orderId": "{{ctx.order.id}}" }`. None may be null, which events without that field have as well.',
         default: "{}",
         type: { kind: "match", templates: true },
       },

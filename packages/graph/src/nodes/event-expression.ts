@@ -1,6 +1,6 @@
 /** The condition of a `waitForEvent` node as one expression over the event, `async`. */
 import { HoldfastError } from "@holdfast/core";
-import { expressionProblem } from "@holdfast/engine";
+import { expressionProblem, matchPathProblem } from "@holdfast/engine";
 import { isObject } from "../json/json-size.ts";
 import { eventPathOf } from "../templates/event-path.ts";
 
@@ -16,6 +16,10 @@ const written = (step: string | number): string =>
     ? `.${step}`
     : `[${JSON.stringify(step)}]`;
 
+/** Why there is no matching by null, to follow a path. */
+export const MATCHES_NULL =
+  "came to null, which every event without that field has as well; to match those, compare it in `if`";
+
 /**
  * Undefined: any event. `match` has paths in the event, and the values that are to be there. Both may come from data, so
  * neither is taken as a part of the expression as it is.
@@ -28,6 +32,9 @@ export function eventExpression(nodeId: string, condition: unknown, match: unkno
   if (!isObject(match)) return refuse("it did not come to an object of values by their paths");
   const parts = Object.entries(match).map(([path, value]) => {
     const steps = eventPathOf(path) ?? refuse(`${JSON.stringify(path.slice(0, 100))} is no path in an event`);
+    const problem = matchPathProblem(path);
+    if (problem !== null) return refuse(`a path ${problem}`);
+    if (value === null) return refuse(`${JSON.stringify(path)} ${MATCHES_NULL}`);
     return `async${steps.map(written).join("")} == ${JSON.stringify(value) ?? "null"}`;
   });
   if (typeof condition === "string") parts.push(`(${condition})`);

@@ -175,6 +175,18 @@ test.each<[code: string, path: string, what: string, graph: unknown]>([
     "a match by what is no path",
     config("waitForEvent", { event: "e", timeout: 1, match: { "data.a == 1 || true": 1 } }),
   ],
+  [
+    "CONFIG_INVALID",
+    "nodes[1].config.match",
+    "a match by what is no field of an event",
+    config("waitForEvent", { event: "e", timeout: 1, match: { orderId: 1 } }),
+  ],
+  [
+    "CONFIG_INVALID",
+    "nodes[1].config.match",
+    "a match by null, which events without the field have, too",
+    config("waitForEvent", { event: "e", timeout: 1, match: { "data.orderId": null } }),
+  ],
   ["RETRIES_INVALID", "nodes[1].retries", "too many retries", around({ type: "work", retries: 21 })],
   ["SCHEMA_INVALID", "input", "a schema with references", around({ type: "work" }, { input: { $ref: "#" } })],
   [

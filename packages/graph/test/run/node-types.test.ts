@@ -341,6 +341,8 @@ test("an event is found by any JSON at any path, and what stands there is never 
     undefined,
     "GRAPH_CONFIG_INVALID",
   ]);
+  expect(await cameFor("{{ctx.input}}", { a: 1 })).toEqual([undefined, "GRAPH_CONFIG_INVALID"]);
+  expect(await cameFor({ "data.a": "{{ctx.input}}" }, null)).toEqual([undefined, "GRAPH_CONFIG_INVALID"]);
   expect(await cameFor("{{ctx.input}}", ["data.a"])).toEqual([undefined, "GRAPH_CONFIG_INVALID"]);
   expect(await cameFor({ "data.a": "{{ctx.input}}" }, "x".repeat(10_000))).toEqual([undefined, "GRAPH_CONFIG_INVALID"]);
   expect(await cameFor({ "data.a": "{{ctx.input}}" }, "\ud800")).toEqual([undefined, "GRAPH_CONFIG_INVALID"]);

@@ -1,6 +1,6 @@
 /** What an app registers of a function: its options, checked and in the form of the wire protocol. */
 import { describeValue, messageOf } from "@holdfast/core";
-import { DEFAULT_QUEUE, queueNameProblem, WIRE_LIMITS } from "@holdfast/protocol";
+import { DEFAULT_QUEUE, matchPathProblem, queueNameProblem, WIRE_LIMITS } from "@holdfast/protocol";
 import { isStandardSchema } from "../events/event-types.ts";
 import { instantOf } from "../steps/points-in-time.ts";
 import { type RetryPolicy, readRetries } from "../steps/retry-policy.ts";
@@ -300,6 +300,8 @@ function cancelsOf(check: FunctionChecks, value: unknown): unknown {
     const { event, timeout, match, if: condition } = check.object(entry, name, ["event", "timeout", "if", "match"]);
     check.ensure(match === undefined || condition === undefined, `\`${name}\` has both \`if\` and \`match\`.`);
     const path = optionalText(check, match, `${name}.match`);
+    const wrongPath = path === undefined ? null : matchPathProblem(path);
+    check.ensure(wrongPath === null, `\`${name}.match\` ${wrongPath}.`);
     const eventName = typeof event === "object" && event !== null ? (event as { event?: unknown }).event : event;
     return compact({
       event: check.text(eventName, `${name}.event`, WIRE_LIMITS.maxEventNameLength),

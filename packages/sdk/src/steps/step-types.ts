@@ -74,7 +74,8 @@ export interface WaitForEventOptions<Target, Schema> {
    */
   readonly if?: string;
   /**
-   * Path that must be equal in both events, such as "data.userId"; a short form of `if`.
+   * Path to a value that both events have and that must be equal, such as "data.userId"; a short form of `if`. What is
+   * missing in both, or null, is not equal.
    * @example match: "data.orderId"
    */
   readonly match?: string;

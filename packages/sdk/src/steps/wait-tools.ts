@@ -1,6 +1,6 @@
 /** The calls of steps that end when something happens elsewhere: an event, a signal, the end of another run. */
 import { describeValue, HoldfastError } from "@holdfast/core";
-import { isRecord, WIRE_LIMITS } from "@holdfast/protocol";
+import { isRecord, matchPathProblem, WIRE_LIMITS } from "@holdfast/protocol";
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { isStandardSchema, validateData } from "../events/event-types.ts";
 import { invokeErrorOf } from "./errors.ts";
@@ -32,7 +32,7 @@ export function eventCall(deps: WaitToolsDeps, id: StepId, given: unknown): Step
       ? options.if === undefined
         ? undefined
         : textOf(id, options.if, "if")
-      : sameIn(textOf(id, match, "match"));
+      : sameIn(id, textOf(id, match, "match"));
   if (name.includes("*"))
     throw invalidStep(id, 'it waits for one event; a "*" in the name is only allowed in triggers');
   const schema = options.schema ?? inner?.schema ?? deps.schemaOf(name, inner !== undefined);
@@ -66,7 +66,9 @@ function isSinceRun(id: StepId, since: unknown, looksBack: boolean): boolean {
 }
 
 /** `match` as the expression it is short for. */
-function sameIn(path: string): string {
+function sameIn(id: StepId, path: string): string {
+  const problem = matchPathProblem(path);
+  if (problem !== null) throw invalidStep(id, `its \`match\` ${problem}`);
   return `event.${path} == async.${path}`;
 }
 

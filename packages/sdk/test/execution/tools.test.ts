@@ -262,6 +262,11 @@ describe.each([true, false])("Waiting and calling, in place: %s", (inPlace) => {
       "STEP_INVALID",
     ],
     [
+      "waitForEvent with a match outside of the event's fields",
+      (s) => s.waitForEvent("x", { event: "e", timeout: 1, match: "orderId" }),
+      "STEP_INVALID",
+    ],
+    [
       "waitForEvent with an unknown option",
       (s) => s.waitForEvent("x", { event: "e", timeout: 1, iff: "a" } as never),
       "STEP_INVALID",

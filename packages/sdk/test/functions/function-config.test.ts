@@ -134,6 +134,15 @@ describe("Invalid function definitions", () => {
     [{ id: "f", debounce: { period: "8d" } }, /debounce\.period/],
     [{ id: "f", singleton: { mode: "wait" } }, /singleton\.mode/],
     [{ id: "f", cancelOn: [{ event: "a", if: "x", match: "y" }] }, /cancelOn\[0\]/],
+    [
+      { id: "f", cancelOn: [{ event: "a", match: "orderId" }] },
+      /`cancelOn\[0\]\.match` is "orderId": an event has no field `orderId`, only `data`.*Write "data\.orderId"/,
+    ],
+    [
+      { id: "f", cancelOn: [{ event: "a", match: "async.data.orderId" }] },
+      /without the variable\. Write "data\.orderId"/,
+    ],
+    [{ id: "f", cancelOn: [{ event: "a", match: "event.orderId" }] }, /without the variable\. Write "data\.orderId"/],
     [{ id: "f", cancelOn: Array.from({ length: 6 }, () => ({ event: "a" })) }, /at most 5/],
     [
       { id: "f", throttle: { limit: 1, period: "1m", brust: 2 } },
