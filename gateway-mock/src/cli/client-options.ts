@@ -3,6 +3,7 @@ import { RUN_STATUSES } from "@holdfast/store";
 import type { GatewayKey } from "../config/keys-config.ts";
 import { readKeysFile } from "../config/keys-file.ts";
 import { duration, integer, listOf, type OptionRow, SWITCH, TEXT, unchecked } from "../config/option-kinds.ts";
+import { DEV_URL, GATEWAY_URL, URL_VARIABLES } from "./gateway-url.ts";
 
 export const JSON_OPTION = {
   json: {
@@ -16,11 +17,11 @@ export const JSON_OPTION = {
 
 export const CLIENT_OPTIONS = {
   url: {
-    kind: TEXT,
+    kind: GATEWAY_URL,
     flag: { name: "url", takes: "<url>" },
-    variables: ["HOLDFAST_GATEWAY_URL", "HOLDFAST_BASE_URL"],
-    default: "http://localhost:8288",
-    doc: "where the gateway is",
+    variables: URL_VARIABLES,
+    default: DEV_URL,
+    doc: "where the gateway is; HOLDFAST_DEV may be 1 instead of an address",
   },
   signingKey: {
     kind: TEXT,

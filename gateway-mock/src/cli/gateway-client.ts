@@ -15,6 +15,7 @@ import { isRecord, parseJsonBytes } from "@holdfast/protocol";
 import type { GatewayKey } from "../config/keys-config.ts";
 import { ENVIRONMENT_HEADER } from "../http/guard.ts";
 import { hashSigningKey } from "../http/keys.ts";
+import { DEV_URL, gatewayAddress } from "./gateway-url.ts";
 
 const CALL_TIMEOUT_MS = 30_000;
 /** Before a gateway that is starting is asked again. */
@@ -115,9 +116,9 @@ export function gatewayClient(settings: ClientSettings): GatewayClient {
 }
 
 function baseUrl(text: string): string {
-  const given = /^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `http://${text}`;
-  if (URL.canParse(given) && /^https?:\/\//i.test(given)) return new URL(given).href.replace(/\/$/, "");
-  throw new HoldfastError("GATEWAY_USAGE", `--url must look like http://localhost:8288, not "${text}".`);
+  const url = gatewayAddress(text);
+  if (url !== undefined) return url;
+  throw new HoldfastError("GATEWAY_USAGE", `--url must look like ${DEV_URL}, not ${JSON.stringify(text)}.`);
 }
 
 function keyFor(kind: GatewayKey["kind"], { keys = [], env }: ClientSettings): string | undefined {

@@ -278,7 +278,7 @@ export const ERROR_CATALOGUE = {
   },
   GATEWAY_UNREACHABLE: {
     summary: "A command, or a call of `holdfast/operate`, found no gateway at its address.",
-    fix: "Start one, or name its address: `--url` or HOLDFAST_GATEWAY_URL of commands, `baseUrl` or HOLDFAST_BASE_URL of apps.",
+    fix: "Start one, or name its address: `--url` or HOLDFAST_GATEWAY_URL of commands, `baseUrl` of apps, HOLDFAST_BASE_URL or HOLDFAST_DEV of both.",
   },
   PORT_BUSY: {
     summary: "The port is in use by another program.",

@@ -68,8 +68,7 @@ function resolveMode(options: ClientOptions, env: Environment): { mode: "dev" | 
   const parse = (value: unknown, source: string): { mode: "dev" | "cloud"; devUrl?: string } => {
     const flag = parseBoolean(value);
     if (flag !== undefined) return { mode: flag ? "dev" : "cloud" };
-    // A lone word is a mistyped switch rather than a host.
-    const url = /[.:/]|^localhost$/i.test(String(value)) ? parseUrl(value, "http") : undefined;
+    const url = parseUrl(value, "http");
     if (url?.startsWith("http")) return { mode: "dev", devUrl: url };
     throw invalidOption(source, `must be 1, 0 or the address of a gateway, not ${describeValue(value)}.`);
   };
