@@ -1,7 +1,7 @@
 /** The route that sends a signal to the step waiting for it. */
 import { HoldfastError } from "@holdfast/core";
 import { isStorableName, jsonText, readJson } from "@holdfast/engine";
-import { isRecord, WIRE_LIMITS } from "@holdfast/protocol";
+import { isRecord, jsonNestsDeeperThan, WIRE_LIMITS } from "@holdfast/protocol";
 import type { Hono } from "hono";
 import Type from "typebox";
 
@@ -44,6 +44,10 @@ export function signalsApi(app: Hono, { store, dispatcher }: HttpParts): void {
     }
     const environment = c.get("environment");
     const dataText = jsonText(body.data);
+    // A run that got it could not be given to a worker.
+    if (jsonNestsDeeperThan(dataText, WIRE_LIMITS.maxDataDepth)) {
+      throw new HoldfastError("BODY_INVALID", `\`data\` nests deeper than ${WIRE_LIMITS.maxDataDepth} levels.`);
+    }
     await checkAnswer(store, { environment, signal: body.signal, dataText });
     const taker = await dispatcher.sendSignal(environment, body.signal, dataText);
     if (!taker) throw notFound(noWaiter(body.signal));

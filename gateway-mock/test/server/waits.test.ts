@@ -346,6 +346,14 @@ test.each([{ if: "event.orderId == async.orderId" }, { match: "orderId" }])(
   },
 );
 
+test("a signal whose data could not be given to a worker is refused", async () => {
+  const gateway = await bench.gateway();
+  const deep = JSON.parse(`${"[".repeat(181)}${"]".repeat(181)}`);
+  const { status, body } = await signal(gateway.url, "go", deep);
+  expect(status).toBe(400);
+  expect(body).toMatchObject({ code: "BODY_INVALID", error: "`data` nests deeper than 180 levels." });
+});
+
 test("a wait by a field that no event has fails its step", async () => {
   const gateway = await bench.gateway();
   const worker = await bench.worker(gateway, { functions });

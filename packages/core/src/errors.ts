@@ -51,7 +51,7 @@ export const ERROR_CATALOGUE = {
   },
   STEP_RESULT_INVALID: {
     summary: "A step or function returned a value that cannot be serialised as JSON.",
-    fix: "Return plain data: no functions, symbols, BigInt or circular references.",
+    fix: "Return plain data: no functions, symbols, BigInt or circular references, and none that nests deeper than 180 levels; the message has the place.",
   },
   STEP_RESULT_TOO_LARGE: {
     summary: "A step or function returned more bytes than the limit.",

@@ -68,8 +68,9 @@ function checkEvent(event: unknown, index: number, nowMs: number): CheckedEvent 
   if (ts !== undefined && ts !== null && !isTimestamp(ts, nowMs))
     return refuse("`ts` must be milliseconds since 1970, at most a year ahead.");
   // A run that it starts could not be given to a worker.
-  if ([data, user, meta].some((part) => nestsDeeperThan(part, WIRE_LIMITS.maxDataDepth))) {
-    return refuse(`it nests deeper than ${WIRE_LIMITS.maxDataDepth} levels.`);
+  if ([data, user, meta].some(isTooDeep)) {
+    const field = isTooDeep(data) ? "data" : isTooDeep(user) ? "user" : "meta";
+    return refuse(`\`${field}\` nests deeper than ${WIRE_LIMITS.maxDataDepth} levels.`);
   }
   const checked: { -readonly [Field in keyof CheckedEvent]: CheckedEvent[Field] } = {
     name,
@@ -89,6 +90,8 @@ const isTimestamp = (ts: unknown, nowMs: number): boolean =>
 
 export const isDataObject = (value: unknown): value is Record<string, unknown> | JsonText =>
   value instanceof JsonText ? value.isObject : isRecord(value);
+
+const isTooDeep = (part: unknown): boolean => nestsDeeperThan(part, WIRE_LIMITS.maxDataDepth);
 
 export function nestsDeeperThan(value: unknown, levels: number): boolean {
   // The reader of a long text has already checked it.

@@ -8,6 +8,7 @@ import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { traceFields } from "../telemetry/tracing.ts";
 import { attachedSchema, isStandardSchema, type OutgoingEvent, type SchemaMap, validateData } from "./event-types.ts";
 import { eventBase, type GatewayAccess } from "./gateway-access.ts";
+import { depthProblem, jsonProblem } from "./json-depth.ts";
 import { lossOfData } from "./json-loss.ts";
 import {
   callFailed,
@@ -137,12 +138,14 @@ function encodeEvent(event: OutgoingEvent, clock: Clock, trace: object): string 
   try {
     text = JSON.stringify({ name, data: data ?? {}, id, ts: ts ?? clock.nowMs(), v, user, meta, ...trace });
   } catch (cause) {
-    throw new HoldfastError("EVENT_INVALID", `The data of event "${name}" is not JSON: ${messageOf(cause)}`, { cause });
+    const why = jsonProblem({ data, user, meta }, cause, 1);
+    throw new HoldfastError("EVENT_INVALID", `The data of event "${name}" is not JSON: ${why}`, { cause });
   }
   checkData(data, `The data of event "${name}"`);
   // The event is a level itself.
   if (jsonNestsDeeperThan(text, WIRE_LIMITS.maxDataDepth + 1)) {
-    throw invalid(`The event "${name}" nests deeper than ${WIRE_LIMITS.maxDataDepth} levels.`);
+    const problem = depthProblem({ data, user, meta }, 1);
+    throw invalid(`The event "${name}" cannot be sent: ${problem}.`);
   }
   checkSize(text, `The event "${name}"`);
   return text;

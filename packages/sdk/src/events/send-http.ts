@@ -20,6 +20,7 @@ import { isRecord } from "@holdfast/protocol";
 import type { Secret } from "../options.ts";
 import { SDK_NAME } from "../version.ts";
 import type { GatewayAccess } from "./gateway-access.ts";
+import { jsonProblem } from "./json-depth.ts";
 
 /** The part of `fetch` that is used. */
 export type FetchLike = (input: string, init: RequestInit) => Promise<Response>;
@@ -165,7 +166,7 @@ export function jsonText(value: unknown, what: string): string {
   try {
     return JSON.stringify(value);
   } catch (cause) {
-    throw new HoldfastError("OPTION_INVALID", `${what} is not JSON: ${messageOf(cause)}`, { cause });
+    throw new HoldfastError("OPTION_INVALID", `${what} is not JSON: ${jsonProblem(value, cause)}`, { cause });
   }
 }
 

@@ -1,7 +1,8 @@
 /** Sends a signal to the run that waits for it. `send-http.ts` makes the call and repeats it. */
 import { HoldfastError } from "@holdfast/core";
-import { isRecord, WIRE_LIMITS } from "@holdfast/protocol";
+import { isRecord, jsonNestsDeeperThan, WIRE_LIMITS } from "@holdfast/protocol";
 import { apiBase, type GatewayAccess } from "./gateway-access.ts";
+import { depthProblem } from "./json-depth.ts";
 import { callFailed, callSigned, type Judgement, jsonRecord, jsonText, refused, type SendPorts } from "./send-http.ts";
 
 export interface OutgoingSignal {
@@ -51,7 +52,11 @@ function encode(signal: unknown, data: unknown): string {
       `A signal's name must have at most ${WIRE_LIMITS.maxSignalLength} characters and no NUL, not ${JSON.stringify(signal.slice(0, 40))}.`,
     );
   }
-  return jsonText({ signal, data }, `The data of signal "${signal}"`);
+  const what = `The data of signal "${signal}"`;
+  const text = jsonText({ signal, data }, what);
+  // The body is a level itself.
+  if (!jsonNestsDeeperThan(text, WIRE_LIMITS.maxDataDepth + 1)) return text;
+  throw new HoldfastError("OPTION_INVALID", `${what} cannot be sent: ${depthProblem(data)}.`);
 }
 
 function judge(status: number, text: string): Judgement<SentSignal> {

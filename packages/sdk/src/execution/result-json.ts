@@ -2,8 +2,9 @@
  * Results and errors as JSON: what cannot be stored is refused by name, what is too long is cut, and code sees the
  * same value now and on replay.
  */
-import { HoldfastError, messageOf, type PlainError, toPlainError } from "@holdfast/core";
+import { HoldfastError, type PlainError, toPlainError } from "@holdfast/core";
 import { jsonNestsDeeperThan, WIRE_LIMITS } from "@holdfast/protocol";
+import { depthProblem, jsonProblem } from "../events/json-depth.ts";
 import type { JsonLoss } from "../events/json-loss.ts";
 
 /** A value as JSON. `undefined` becomes null and is marked. */
@@ -26,11 +27,11 @@ export function encodeResult(value: unknown, what: string): ResultJson {
   try {
     text = JSON.stringify(value);
   } catch (cause) {
-    throw unusableResult(what, messageOf(cause), cause);
+    throw unusableResult(what, jsonProblem(value, cause), cause);
   }
   if (text === undefined) throw unusableResult(what, `it is a ${typeof value}`);
   if (jsonNestsDeeperThan(text, WIRE_LIMITS.maxDataDepth)) {
-    throw unusableResult(what, `it nests deeper than ${WIRE_LIMITS.maxDataDepth} levels`);
+    throw unusableResult(what, depthProblem(value));
   }
   // A UTF-16 unit becomes at most three bytes, so most results need no counting.
   if (text.length * 3 > WIRE_LIMITS.maxOutputBytes && Buffer.byteLength(text) > WIRE_LIMITS.maxOutputBytes) {

@@ -4,7 +4,7 @@
  */
 import { HoldfastError } from "@holdfast/core";
 import { isRecord, WIRE_LIMITS } from "@holdfast/protocol";
-import { jsonCopy } from "./step-call.ts";
+import { jsonCopy, whyNoCopy } from "./step-call.ts";
 
 export class ContinueAs {
   /** The data of the new run's event, JSON text. */
@@ -36,9 +36,10 @@ export function continueAsOf(data: unknown, isSupported: boolean): ContinueAs {
   }
   const copy = jsonCopy(data ?? {});
   if (!isRecord(copy)) {
+    const why = copy === undefined ? ` What it was given: ${whyNoCopy(data)}.` : "";
     throw new HoldfastError(
       "STEP_INVALID",
-      "continueAs() needs an object that can be serialised as JSON: the new run's event.data.",
+      `continueAs() needs an object that can be serialised as JSON: the new run's event.data.${why}`,
     );
   }
   const text = JSON.stringify(copy);

@@ -6,7 +6,7 @@ import { messageOf } from "@holdfast/core";
 import { isolationMarkOf } from "./isolated.ts";
 import { durationMsOf } from "./points-in-time.ts";
 import { readRetries, readRetryIf } from "./retry-policy.ts";
-import { invalidStep, jsonCopy, named, type StepCall, type StepId } from "./step-call.ts";
+import { invalidStep, jsonCopy, named, type StepCall, type StepId, whyNoCopy } from "./step-call.ts";
 
 interface RunOptionsInput {
   readonly compensate?: unknown;
@@ -32,7 +32,7 @@ export function runCall(id: StepId, body: unknown, rest: readonly unknown[]): St
   const options = withId ?? behind;
   const args = behind === undefined ? rest : rest.slice(1);
   const kept = args.length === 0 ? args : jsonCopy(args);
-  if (kept === undefined) throw invalidStep(id, "its arguments cannot be serialised as JSON");
+  if (kept === undefined) throw invalidStep(id, `its arguments cannot be serialised as JSON: ${whyNoCopy(args)}`);
   const mark = isolationMarkOf(body);
   // The first time the body gets what the author gave.
   const run: StepCall["body"] = (_hash, given, running) => {

@@ -4,6 +4,7 @@
  */
 import { describeValue, HoldfastError, messageOf, type PlainError } from "@holdfast/core";
 import { jsonNestsDeeperThan, WIRE_LIMITS } from "@holdfast/protocol";
+import { depthProblem, jsonProblem } from "../events/json-depth.ts";
 import type { IsolationMark } from "./isolated.ts";
 import type { RetryIf, RetryPolicy } from "./retry-policy.ts";
 import type { StepKind } from "./step-kinds.ts";
@@ -95,6 +96,16 @@ export function guarded(id: unknown, make: () => StepCall | Promise<StepCall>, h
     return rejectedStep(isCoded ? error : invalidStep(id, `it cannot be read: ${messageOf(error)}`, error));
   }
   return call instanceof Promise ? quietened(call.then((made) => host.callStep(made))) : host.callStep(call);
+}
+
+/** Why `jsonCopy` made none, to follow a colon. */
+export function whyNoCopy(value: unknown): string {
+  try {
+    const text: string | undefined = JSON.stringify(value);
+    return text === undefined ? `it is a ${typeof value}` : depthProblem(value);
+  } catch (cause) {
+    return jsonProblem(value, cause);
+  }
 }
 
 /** A copy as JSON makes it: what the author changes later, and how it was made, are not seen in it. Undefined where JSON

@@ -5,7 +5,7 @@ import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { isStandardSchema, validateData } from "../events/event-types.ts";
 import { invokeErrorOf } from "./errors.ts";
 import { timeoutText } from "./points-in-time.ts";
-import { invalidStep, jsonCopy, named, nameOf, type StepCall, type StepId } from "./step-call.ts";
+import { invalidStep, jsonCopy, named, nameOf, type StepCall, type StepId, whyNoCopy } from "./step-call.ts";
 
 export interface WaitToolsDeps {
   /** Milliseconds may be said; the base protocol knows whole seconds only. */
@@ -94,7 +94,8 @@ export function invokeCall(deps: WaitToolsDeps, id: StepId, given: unknown): Ste
     ...(v === undefined ? {} : { v: textOf(id, v, "v") }),
     ...(meta === undefined ? {} : { meta }),
   });
-  if (payload === undefined) throw invalidStep(id, "its `data` cannot be serialised as JSON");
+  if (payload === undefined)
+    throw invalidStep(id, `its data cannot be serialised as JSON: ${whyNoCopy({ data, meta })}`);
   const name = named(id);
   deps.onData(name.id, data);
   return {
