@@ -342,6 +342,22 @@ test("cron starts one run per tick over two gateways, of missed ticks the last, 
   expect(await runIds()).toHaveLength(4);
 });
 
+test("a schedule of six fields has seconds", async () => {
+  const gateway = await virtual();
+  const worker = await connect(gateway, { triggers: [{ cron: "TZ=Europe/Paris */10 * * * * *" }] });
+  const ids: string[] = [];
+  worker.answer((_, payload) => {
+    ids.push((payload.event as { id: string }).id);
+    return done;
+  });
+  for (let tick = 1; tick <= 3; tick += 1) {
+    await gateway.skipTime(10_000);
+    await waitFor(() => ids.length >= tick, { what: `tick ${tick}` });
+  }
+  expect(new Set(ids).size).toBe(ids.length);
+  for (const id of ids) expect(id).toMatch(/T\d\d:\d\d:\d0Z$/);
+});
+
 test("a schedule that was registered but not stored is restored at the next start", async () => {
   const first = await virtual();
   (await connect(first, { triggers: [{ cron: "0 * * * *" }] })).cut();

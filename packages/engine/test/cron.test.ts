@@ -29,6 +29,11 @@ describe("Cron schedules", () => {
       "2026-01-01T00:00:10.000Z",
       "2026-01-01T00:00:20.000Z",
     ]);
+    expect(ticks("TZ=Europe/Paris 15 30 2 * * *", "2026-01-01T00:00:00Z", 2)).toEqual([
+      "2026-01-01T01:30:15.000Z",
+      "2026-01-02T01:30:15.000Z",
+    ]);
+    expect(checkCron("TZ=Europe/Paris 15 30 2 * * *")).toBeNull();
   });
 
   it("a daily schedule fires once on the days on which clocks change", () => {
@@ -57,7 +62,12 @@ describe("Cron schedules", () => {
 
   it.each([
     ["61 * * * *", /not a schedule/],
-    ["* * * *", /not a schedule/],
+    ["* * * *", /not a schedule: it has 4 fields; there are five .*or six with seconds in front/],
+    ["* * * * * * *", /not a schedule: it has 7 fields/],
+    ["TZ=UTC rubbish", /not a schedule: it has 1 field;/],
+    ["70 * * * * *", /not a schedule/],
+    ["TZ=UTC TZ=Europe/Paris 0 9 * * *", /names two time zones/],
+    ["@every 5m", /there is no "@every"; every five minutes is "\*\/5 \* \* \* \*"/],
     ["TZ=Europe/Atlantis 0 0 * * *", /not a schedule/],
     ["0 0 30 2 *", /never/],
     ["", /not a schedule/],

@@ -10,16 +10,29 @@ interface Schedule {
   readonly zone: string;
 }
 
+const ZONED = /^(?:CRON_)?TZ=(\S+)\s+(.*)$/;
 const CACHE_SIZE = 500;
 const schedules = new Map<string, Cron>();
 
 /** Why a schedule cannot be used; null when it can. */
 export function checkCron(text: string): string | null {
+  const problem = shapeProblem(text);
+  if (problem !== null) return `"${text}" is not a schedule: ${problem}.`;
   try {
     return scheduleOf(text).nextRun(new Date(0)) === null ? `"${text}" never occurs.` : null;
   } catch (error) {
     return `"${text}" is not a schedule: ${messageOf(error)}.`;
   }
+}
+
+/** What is said better here than by the parser. */
+function shapeProblem(text: string): string | null {
+  const [, , pattern = text.trim()] = ZONED.exec(text.trim()) ?? [];
+  if (ZONED.test(pattern)) return "it names two time zones";
+  if (/^@every\b/i.test(pattern)) return 'there is no "@every"; every five minutes is "*/5 * * * *"';
+  const count = pattern.split(/\s+/).length;
+  if (pattern.startsWith("@") || pattern === "" || count === 5 || count === 6) return null;
+  return `it has ${count} field${count === 1 ? "" : "s"}; there are five (minute, hour, day of the month, month, day of the week), or six with seconds in front`;
 }
 
 /** The first tick after `afterMs`, or null when there is none any more. */
@@ -45,7 +58,7 @@ function scheduleOf(text: string): Cron {
 }
 
 function parse(text: string): Schedule {
-  const found = /^(?:CRON_)?TZ=(\S+)\s+(.*)$/.exec(text.trim());
+  const found = ZONED.exec(text.trim());
   const zone = found?.[1] ?? "UTC";
   // Throws for a zone that does not exist.
   new Intl.DateTimeFormat("en", { timeZone: zone });

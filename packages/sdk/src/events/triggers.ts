@@ -29,7 +29,8 @@ export interface EventTrigger {
 
 export interface CronTrigger {
   /**
-   * Five fields, optionally with "TZ=Europe/Berlin " before them.
+   * Five fields (minute, hour, day of the month, month, day of the week), or six with seconds in front; optionally with
+   * "TZ=Europe/Berlin " before them.
    * @example cron: "TZ=Europe/Berlin 0 9 * * 1-5"
    */
   readonly cron: string;

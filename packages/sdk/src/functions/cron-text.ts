@@ -28,7 +28,7 @@ export function cronProblem(text: string): string | null {
   if (NICKNAMES.test(rest)) return null;
   const parts = rest.split(/\s+/).filter((part) => part !== "");
   if (parts.length !== 5 && parts.length !== 6) {
-    return `it has ${parts.length} fields instead of five: minute, hour, day of the month, month, day of the week`;
+    return `it has ${parts.length} field${parts.length === 1 ? "" : "s"} instead of five: minute, hour, day of the month, month, day of the week (or six: seconds in front of these)`;
   }
   const fields = FIELDS.slice(FIELDS.length - parts.length);
   for (const [index, field] of fields.entries()) {
