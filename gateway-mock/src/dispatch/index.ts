@@ -3,7 +3,7 @@
 export type { RunWaiting } from "./admission/waiting-facts.ts";
 export { Dispatcher } from "./dispatcher.ts";
 export type { AttachedWorker } from "./dispatcher-types.ts";
-export { INTERNAL_FIELD, type RawEvent } from "./events/event-checks.ts";
+export { INTERNAL_FIELD, ignoredField, type RawEvent, unknownField } from "./events/event-checks.ts";
 export type { IdSeed } from "./events/id-seed.ts";
 export type { FunctionCount } from "./function-counts.ts";
 export { dispatchedBy, type GraphDispatch, type GraphRequest, isGraphEvent } from "./graphs/graph-request.ts";

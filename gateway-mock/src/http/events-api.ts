@@ -7,6 +7,7 @@ import { GATEWAY_LIMITS } from "../config/config.ts";
 import { type IdSeed, INTERNAL_FIELD, type RawEvent } from "../dispatch/index.ts";
 import { type DirectRoute, jsonAnswer } from "./direct-route.ts";
 import { refusedEventsBody } from "./errors.ts";
+import { IgnoredFields } from "./ignored-fields.ts";
 import type { RouteDescription } from "./openapi/describe-route.ts";
 import { ErrorSchema, Json } from "./openapi/schemas.ts";
 import type { HttpParts } from "./parts.ts";
@@ -18,7 +19,9 @@ export const OutgoingEventSchema = Type.Object(
     name: Type.String({ description: "Must not begin with `inngest/` or `holdfast/`." }),
     data: Type.Optional(Type.Object({}, { additionalProperties: true })),
     id: Type.Optional(Type.String({ description: "The same id again within 24 hours makes nothing new." })),
-    ts: Type.Optional(Type.Integer({ description: "Milliseconds since 1970; ahead of now: its runs start then." })),
+    ts: Type.Optional(
+      Type.Integer({ description: "Milliseconds since 1970, not seconds; ahead of now: its runs start then." }),
+    ),
     user: Type.Optional(Json),
     v: Type.Optional(Type.String()),
     meta: Type.Optional(Json),
@@ -40,7 +43,7 @@ const SEND_EVENTS: RouteDescription = {
   operationId: "sendEvents",
   summary: "Sends one event or several, and starts the runs that they trigger.",
   description:
-    "All events are stored, or none. The header `x-inngest-event-id-seed` names the request: sent again with the same one, it counts once.",
+    "All events are stored, or none. A field that there is not is ignored, which `warnings` says; without `data` it is refused. The header `x-inngest-event-id-seed` names the request: sent again with the same one, it counts once.",
   tag: "events",
   params: { key: "The event key; without keys anything." },
   body: {
@@ -51,12 +54,17 @@ const SEND_EVENTS: RouteDescription = {
     200: Type.Object({
       ids: Type.Array(Type.String(), { description: "In the order of the events." }),
       status: Type.Integer(),
+      warnings: Type.Optional(
+        Type.Array(Type.String(), { description: "Fields of the events that there are not, and that were ignored." }),
+      ),
     }),
   },
 };
 
 /** Event intake: one event or an array of them. The body says how it went, as the tools in use expect. */
-export function eventsRoute({ dispatcher, errorDocs }: Pick<HttpParts, "dispatcher" | "errorDocs">): DirectRoute {
+export function eventsRoute(parts: Pick<HttpParts, "dispatcher" | "errorDocs" | "log" | "clock">): DirectRoute {
+  const { dispatcher, errorDocs } = parts;
+  const ignored = new IgnoredFields(parts);
   return {
     description: SEND_EVENTS,
     path: "/e/:key",
@@ -68,7 +76,8 @@ export function eventsRoute({ dispatcher, errorDocs }: Pick<HttpParts, "dispatch
         const { environment } = request;
         const trace = { traceparent: request.header("traceparent"), tracestate: request.header("tracestate") };
         const ids = await dispatcher.sendEvents(events, { environment, trace, ...(seed ? { seed } : {}) });
-        return jsonAnswer({ ids, status: 200 }, 200);
+        const warnings = ignored.of(events);
+        return jsonAnswer({ ids, status: 200, ...(warnings === undefined ? {} : { warnings }) }, 200);
       } catch (error) {
         const body = refusedEventsBody(error, errorDocs);
         return jsonAnswer(body, body.status);

@@ -68,6 +68,40 @@ test("ids that the database could never contain are answered without a query", a
   expect(await event({ data: { text: "a\0b" }, ts: Date.now() + 86_400_000 })).toMatchObject({ status: 200 });
 });
 
+test("a field that events do not have is ignored, and the sender and the log are told so", async () => {
+  const lines: string[] = [];
+  const log = (level: string, message: string): void => void (level === "warn" && lines.push(message));
+  const gateway = await bench.gateway({ log });
+  const send = (body: unknown): Promise<unknown> =>
+    call(gateway, "/e/k", { method: "POST", body: JSON.stringify(body) });
+  const all = {
+    name: "a",
+    data: {},
+    id: "1",
+    ts: Date.now(),
+    user: {},
+    v: "1",
+    meta: {},
+    traceparent: "",
+    tracestate: "",
+  };
+  expect(await send(all)).toEqual({ ids: [expect.any(String)], status: 200 });
+  expect(lines).toEqual([]);
+  expect(await send([{ name: "a" }, { name: "a", data: {}, timestamp: 5 }])).toEqual({
+    ids: [expect.any(String), expect.any(String)],
+    status: 200,
+    warnings: [
+      expect.stringMatching(/^Event 1: `timestamp` is no field of an event and was ignored; there are `name`, .*`ts`/),
+    ],
+  });
+  await send({ name: "a", data: {}, odd: 1 });
+  expect(lines).toEqual([expect.stringMatching(/`timestamp`.*once a minute/)]);
+  expect(await send({ name: "a", payload: { card: 1 } })).toMatchObject({
+    code: "EVENT_INVALID",
+    error: "Event 0: it has no `data`, and `payload` is no field of an event: put what functions are to get in `data`.",
+  });
+});
+
 test("an invalid event is rejected with its fault, and no event of the request is stored", async () => {
   const gateway = await bench.gateway();
   const send = (event: unknown): Promise<unknown> =>
@@ -79,6 +113,9 @@ test("an invalid event is rejected with its fault, and no event of the request i
     { name: "holdfast/x" },
     { name: "a", data: 5 },
     { name: "a", ts: "x" },
+    { name: "a", ts: Math.floor(Date.now() / 1000) },
+    { name: "a", ts: Date.now() * 1000 },
+    { name: "a", payload: { card: 1 } },
     7,
   ]) {
     expect(await send([{ name: "good" }, bad])).toMatchObject({ ids: [], status: 400, code: "EVENT_INVALID" });

@@ -3,7 +3,7 @@
  */
 import { HoldfastError, MAX_DURATION_MS, nextTurn } from "@holdfast/core";
 import { JsonText } from "@holdfast/engine";
-import { isRecord, WIRE_LIMITS } from "@holdfast/protocol";
+import { isRecord, timestampProblem, WIRE_LIMITS } from "@holdfast/protocol";
 import type { SenderTrace } from "../spans.ts";
 
 /** An event as it came in by HTTP; what is long in it may be a `JsonText`. */
@@ -65,8 +65,9 @@ function checkEvent(event: unknown, index: number, nowMs: number): CheckedEvent 
   if (id !== undefined && id !== null && (typeof id !== "string" || id.length > 256))
     return refuse("`id` must be a string of at most 256 characters.");
   if (typeof id === "string" && id.includes("\0")) return refuse("`id` contains a NUL character.");
-  if (ts !== undefined && ts !== null && !isTimestamp(ts, nowMs))
-    return refuse("`ts` must be milliseconds since 1970, at most a year ahead.");
+  const wrongTs = ts === undefined || ts === null ? null : timestampProblem(ts, nowMs, MAX_DURATION_MS);
+  if (wrongTs !== null) return refuse(`\`ts\` ${wrongTs}.`);
+  if (data === undefined) checkMisnamed(event, refuse);
   // A run that it starts could not be given to a worker.
   if ([data, user, meta].some(isTooDeep)) {
     const field = isTooDeep(data) ? "data" : isTooDeep(user) ? "user" : "meta";
@@ -85,8 +86,24 @@ function checkEvent(event: unknown, index: number, nowMs: number): CheckedEvent 
   return checked;
 }
 
-const isTimestamp = (ts: unknown, nowMs: number): boolean =>
-  typeof ts === "number" && ts >= 0 && ts <= nowMs + MAX_DURATION_MS;
+const FIELDS = ["name", "data", "id", "ts", "user", "v", "meta", "traceparent", "tracestate"];
+const KNOWN = new Set(FIELDS);
+const NAMED = FIELDS.slice(0, -2).map((field) => `\`${field}\``);
+
+/** The first field of an event that is none; it is ignored, as Inngest's service does. */
+export const unknownField = (event: object): string | undefined => Object.keys(event).find((key) => !KNOWN.has(key));
+
+/** Without `data` what is in another field was surely meant to be there. */
+function checkMisnamed(event: object, refuse: (why: string) => never): void {
+  const field = unknownField(event);
+  if (field === undefined) return;
+  const given = `\`${field.slice(0, 100)}\``;
+  refuse(`it has no \`data\`, and ${given} is no field of an event: put what functions are to get in \`data\`.`);
+}
+
+/** What is said of a field that is ignored. */
+export const ignoredField = (index: number, field: string): string =>
+  `Event ${index}: \`${field.slice(0, 100)}\` is no field of an event and was ignored; there are ${NAMED.join(", ")}. What functions are to get goes in \`data\`.`;
 
 export const isDataObject = (value: unknown): value is Record<string, unknown> | JsonText =>
   value instanceof JsonText ? value.isObject : isRecord(value);
