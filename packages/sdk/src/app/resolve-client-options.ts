@@ -61,6 +61,7 @@ export function resolveClientOptions(options: ClientOptions, env: Environment): 
     ...(environment === undefined ? {} : { env: environment }),
     logger: read("logger") ?? console,
     logLevel: read("logLevel"),
+    callTimeoutMs: read("callTimeout"),
   });
 }
 
