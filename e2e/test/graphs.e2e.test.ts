@@ -179,6 +179,11 @@ describe("Graphs", () => {
         expect(await command("publish", "linear")).toBe("linear  version 2 is published\n");
         expect(await command("publish", "linear", "--graph-version", "1")).toBe("linear  version 1 is published\n");
         expect(await command("unpublish", "linear")).toBe("linear  no version is published\n");
+        const removal = (...args: string[]) =>
+          run(process.execPath, [gatewayBin, "delete", ...args, "--dry-run", "--url", cluster.url]);
+        expect((await removal("--graph", "linear")).stdout).toBe("1 run would be deleted.\n");
+        await expect(removal("--graph", "linaer")).rejects.toMatchObject({ code: 3 });
+        await expect(removal("--tenant", "acme")).rejects.toMatchObject({ code: 2, stderr: /whose `graph`/ });
         writeFileSync(file, JSON.stringify({ ...graph, edges: [] }));
         expect(await command("put", file, "--revision", "1")).toMatch(/revision 2\n {2}NOTHING_REACHABLE/);
         await expect(command("put", file, "--revision", "1")).rejects.toMatchObject({

@@ -1,4 +1,5 @@
 import { startGateway } from "@holdfast/gateway";
+import { waitFor } from "@holdfast/testing";
 import { Holdfast } from "holdfast";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { gatewayBin } from "../support/gateway.mjs";
@@ -25,6 +26,10 @@ function functionsOf(shop: Holdfast) {
     undoes: shop.createFunction({ id: "undoes", retries: 0 }, async ({ step }) => {
       await step.run({ id: "reserve", retries: 0, compensate: undo }, () => 1);
       throw new Error("no");
+    }),
+    asks: shop.createFunction({ id: "asks" }, async ({ step }) => {
+      const answer = await step.waitForSignal("ask", { signal: "order-42-approved", timeout: "1h" });
+      return answer?.data;
     }),
     sleeps: shop.createFunction({ id: "sleeps" }, ({ step }) => step.sleep("long", "1h")),
   };
@@ -152,6 +157,22 @@ describe("In a pipe", () => {
     expect(await pipe("workers resume web-1")).toMatchObject({ code: 0, stdout: "web-1  now gets work\n" });
     expect(await pipe("rollout shop 1.0 --percent 10")).toMatchObject({ code: 0 });
     expect(await pipe("rollout shop")).toMatchObject({ code: 0 });
+  });
+
+  test("a signal goes to the step that waits for it, and to none where there is none", async () => {
+    const signal = 'signal order-42-approved --data \'{"by":"me"}\'';
+    expect(await pipe(signal)).toMatchObject({ code: 3, stderr: expect.stringContaining("(NOT_FOUND)") });
+    const run = await app.current.invoke(functions.asks);
+    const taken = await waitFor(
+      async () => {
+        const said = await json(signal);
+        return said.code === 0 && said;
+      },
+      { what: "the step that waits for the signal", timeoutMs: 100_000 },
+    );
+    expect(taken.value).toEqual({ runId: run.id });
+    expect(await run.result()).toEqual({ by: "me" });
+    expect(await pipe("signal order-42-approved --data {")).toMatchObject({ code: 2 });
   });
 
   test("many are counted, are not touched without --yes, and are resumed with it", async () => {

@@ -101,6 +101,17 @@ export const SEND_OPTIONS = {
   ...CLIENT_OPTIONS,
 } as const satisfies Readonly<Record<string, OptionRow>>;
 
+export const SIGNAL_OPTIONS = {
+  data: {
+    kind: TEXT,
+    flag: { name: "data", takes: "<json>" },
+    variables: [],
+    default: "null",
+    doc: "what the step gets; @file reads a file, - reads stdin",
+  },
+  ...CLIENT_OPTIONS,
+} as const satisfies Readonly<Record<string, OptionRow>>;
+
 export const RUNS_OPTIONS = {
   waiting: {
     kind: SWITCH,

@@ -8,6 +8,7 @@ export type CommandName =
   | "doctor"
   | "explain"
   | "send"
+  | "signal"
   | "runs"
   | "run"
   | "tail"

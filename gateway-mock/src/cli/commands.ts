@@ -10,6 +10,7 @@ import {
   RUN_OPTIONS,
   RUNS_OPTIONS,
   SEND_OPTIONS,
+  SIGNAL_OPTIONS,
   TAIL_OPTIONS,
 } from "./client-options.ts";
 import { type CommandSpec, KEYS, RUN_A_GATEWAY, WORK_WITH_IT } from "./command-spec.ts";
@@ -158,6 +159,19 @@ export const COMMANDS: readonly CommandSpec[] = [
         doc: "The ids of its runs, for a script",
         line: "holdfast-gateway send shop/order.placed --json | jq -r '.runIds[]'",
       },
+    ],
+  },
+  {
+    name: "signal",
+    group: WORK_WITH_IT,
+    summary: "send a signal to the step that waits for it",
+    description:
+      "Sends a signal to the one step that waits for it, and says whose step that was. Signals are not kept: where no step\nwaits for it now the exit code is 3.",
+    args: [{ name: "<signal>", doc: "its name, as step.waitForSignal has it" }],
+    rows: SIGNAL_OPTIONS,
+    examples: [
+      { doc: "An approval", line: `holdfast-gateway signal order-42-approved --data '{"by":"me"}'` },
+      { doc: "Which signals runs wait for", line: "holdfast-gateway runs --waiting" },
     ],
   },
   {

@@ -19,6 +19,7 @@ export const REPAIR_COMMANDS: readonly CommandSpec[] = [
       { doc: "One", line: `holdfast-gateway cancel ${RUN}` },
       { doc: "How many a function has", line: "holdfast-gateway cancel --function shop-order --dry-run" },
       { doc: "All of them, in a script", line: "holdfast-gateway cancel --function shop-order --yes" },
+      { doc: "Those of a graph", line: "holdfast-gateway cancel --graph onboarding --dry-run" },
     ],
   },
   {

@@ -13,6 +13,8 @@ export const FILTER_OPTIONS = {
   event: onlyRuns("event", "<name>", "runs that an event of this name started"),
   eventId: onlyRuns("event-id", "<id>", "runs that the event with this id started"),
   key: onlyRuns("key", "<key>", "runs by the id that a sender gave to their event"),
+  graph: onlyRuns("graph", "<id>", "runs of this graph"),
+  tenant: onlyRuns("tenant", "<name>", "with --graph: whose graph it is; default: that of the one owner"),
   error: onlyRuns("error", "<text>", "runs with this text in what they failed with"),
   after: onlyRuns("after", "<time>", "runs created then or later, such as 2027-01-31T09:00:00Z"),
   before: onlyRuns("before", "<time>", "runs created before then"),

@@ -17,13 +17,16 @@ type Filter = ResolvedTable<typeof FILTER_OPTIONS>;
 
 /** Null: runs are named. */
 export function filterOf({ args }: CommandContext, options: Filter): Record<string, unknown> | null {
-  const { function: functionId, status, event: eventName, eventId, key, error, after, before, all } = options;
+  const { function: functionId, status, event: eventName, eventId, key } = options;
+  const { graph, tenant, error, after, before, all } = options;
   const given = {
     ...(functionId === undefined ? {} : { functionId }),
     ...(status === undefined ? {} : { status: status.split(",").map((one) => one.trim().toUpperCase()) }),
     ...(eventName === undefined ? {} : { eventName }),
     ...(eventId === undefined ? {} : { eventId }),
     ...(key === undefined ? {} : { key }),
+    ...(graph === undefined ? {} : { graph }),
+    ...(tenant === undefined ? {} : { tenant }),
     ...(error === undefined ? {} : { error }),
     ...(after === undefined ? {} : { after }),
     ...(before === undefined ? {} : { before }),

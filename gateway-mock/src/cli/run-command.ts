@@ -18,6 +18,8 @@ export async function runCommand(name: CommandName, context: CommandContext): Pr
       return (await import("./explain.ts")).explain(context);
     case "send":
       return (await import("./send.ts")).sendEvent(context);
+    case "signal":
+      return (await import("./signal.ts")).sendSignal(context);
     case "runs":
       return (await import("./runs.ts")).listRuns(context);
     case "run":

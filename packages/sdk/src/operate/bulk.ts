@@ -36,6 +36,16 @@ export interface BulkFilter {
    */
   readonly key?: string;
   /**
+   * Of this graph, by its id.
+   * @example graph: "onboarding"
+   */
+  readonly graph?: string;
+  /**
+   * With `graph`: whose graph it is.
+   * @example tenant: "acme"
+   */
+  readonly tenant?: string;
+  /**
    * That failed with this text somewhere in the error, in letters of any size.
    * @example error: "card declined"
    */
