@@ -50,6 +50,10 @@ export type FaultCommand = Extract<CommandName, "fault" | `fault ${string}`>;
 export const isFaultCommand = (name: CommandName): name is FaultCommand =>
   name === "fault" || name.startsWith("fault ");
 
+export type GraphCommand = Extract<CommandName, "graphs" | `graphs ${string}`>;
+export const isGraphCommand = (name: CommandName): name is GraphCommand =>
+  name === "graphs" || name.startsWith("graphs ");
+
 /** `keys` alone only shows help. */
 export type SpecName = CommandName | "keys";
 

@@ -1,11 +1,12 @@
 /** Runs a command; each is loaded when it is asked for. */
 import { unreachable } from "@holdfast/core";
-import { type CommandName, isFaultCommand } from "./command-spec.ts";
+import { type CommandName, type GraphCommand, isFaultCommand, isGraphCommand } from "./command-spec.ts";
 import type { CommandContext } from "./context.ts";
 import type { ExitCode } from "./exit-codes.ts";
 
 export async function runCommand(name: CommandName, context: CommandContext): Promise<ExitCode> {
   if (isFaultCommand(name)) return (await import("./faults.ts")).runFaultCommand(name, context);
+  if (isGraphCommand(name)) return runGraphCommand(name, context);
   switch (name) {
     case "dev":
     case "start":
@@ -44,20 +45,6 @@ export async function runCommand(name: CommandName, context: CommandContext): Pr
       return (await import("./rollout.ts")).rollOut(context);
     case "functions":
       return (await import("./functions.ts")).listFunctions(context);
-    case "graphs":
-      return (await import("./graphs.ts")).listGraphs(context);
-    case "graphs get":
-      return (await import("./graphs.ts")).getGraph(context);
-    case "graphs put":
-      return (await import("./graphs.ts")).putGraph(context);
-    case "graphs publish":
-      return (await import("./graphs.ts")).publishGraph(context);
-    case "graphs unpublish":
-      return (await import("./graphs.ts")).unpublishGraph(context);
-    case "graphs run":
-      return (await import("./graphs.ts")).runGraph(context);
-    case "graphs delete":
-      return (await import("./graphs.ts")).deleteGraph(context);
     case "workers":
       return (await import("./workers.ts")).listWorkers(context);
     case "workers drain":
@@ -82,6 +69,28 @@ export async function runCommand(name: CommandName, context: CommandContext): Pr
       return (await import("./keys.ts")).hashKey(context);
     case "keys list":
       return (await import("./keys.ts")).listKeys(context);
+    default:
+      return unreachable(name);
+  }
+}
+
+async function runGraphCommand(name: GraphCommand, context: CommandContext): Promise<ExitCode> {
+  const graphs = await import("./graphs.ts");
+  switch (name) {
+    case "graphs":
+      return graphs.listGraphs(context);
+    case "graphs get":
+      return graphs.getGraph(context);
+    case "graphs put":
+      return graphs.putGraph(context);
+    case "graphs publish":
+      return graphs.publishGraph(context);
+    case "graphs unpublish":
+      return graphs.unpublishGraph(context);
+    case "graphs run":
+      return graphs.runGraph(context);
+    case "graphs delete":
+      return graphs.deleteGraph(context);
     default:
       return unreachable(name);
   }
