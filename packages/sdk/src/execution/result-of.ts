@@ -28,8 +28,8 @@ export function resultOf(reply: PassReply, { request, input, mode }: ReplyContex
   switch (reply.type) {
     case "end":
       return reply.results.length === 0 && !continues(reply.end)
-        ? { ...endOf(reply.end), requestVersion }
-        : { ...endWithResults(reply, mode), requestVersion };
+        ? endOf(reply.end, requestVersion)
+        : endWithResults(reply, mode, requestVersion);
     case "ops": {
       const races = mode.type !== "in-place" && isRaced(reply.reports, find);
       const reported = inOrder(reply.reports, find).map((report) => textOf(report, find, races));
@@ -42,8 +42,8 @@ export function resultOf(reply: PassReply, { request, input, mode }: ReplyContex
         status: "NOT_COMPLETED",
         body: sharableText(`[${texts.join(",")}]`),
         noRetry: only?.type === "op" && only.final,
-        ...retryAfter,
         requestVersion,
+        ...retryAfter,
       };
     }
     case "missing": {
@@ -60,20 +60,21 @@ export function resultOf(reply: PassReply, { request, input, mode }: ReplyContex
 const continues = (end: Extract<PassReply, { type: "end" }>["end"]): boolean =>
   end.type === "returned" && end.continues !== undefined;
 
-function endOf(end: Extract<PassReply, { type: "end" }>["end"]): Omit<ExecutionResult, "requestVersion"> {
+function endOf(end: Extract<PassReply, { type: "end" }>["end"], requestVersion: number): ExecutionResult {
   const body = sharableText(end.body);
-  if (end.type === "returned") return { status: "DONE", body, noRetry: false };
+  if (end.type === "returned") return { status: "DONE", body, noRetry: false, requestVersion };
   const retryAfter = end.retryAfter === undefined ? {} : { retryAfter: end.retryAfter };
-  return { status: end.final ? "DONE" : "ERROR", body, noRetry: end.final, ...retryAfter };
+  return { status: end.final ? "DONE" : "ERROR", body, noRetry: end.final, requestVersion, ...retryAfter };
 }
 
 /** Results that are not stored, and the end as the last op: all of it is decided on at once. */
 function endWithResults(
   { end, results, position }: Extract<PassReply, { type: "end" }>,
   mode: PassMode,
-): Omit<ExecutionResult, "requestVersion"> {
+  requestVersion: number,
+): ExecutionResult {
   const body = opsBytes(resultsIn(mode, results, position), [endOpText(end)]);
-  return { status: "NOT_COMPLETED", body, noRetry: false };
+  return { status: "NOT_COMPLETED", body, noRetry: false, requestVersion };
 }
 
 const resultsIn = (mode: PassMode, ops: readonly OpText[], position: number): readonly OpText[] =>

@@ -56,15 +56,18 @@ export class RequestIntake {
   onRequest(request: ExecutorRequest, bytes: Uint8Array): void {
     const { config, clock, log, inFlight, isolated, handover, leases, refusals, send, state } = this.#deps;
     const { requestId, leaseId } = request;
-    const { extensions, stalled, ...now } = state();
+    const { extensions, stalled, shuttingDown, outboxFull } = state();
+    // A gateway that does not know partitions counts all requests together.
+    const { running, maxRunning } = extensions.includes("partitions")
+      ? inFlight.partOf(request.functionSlug)
+      : { running: inFlight.runningCount, maxRunning: config.maxWorkerConcurrency };
     const acceptance = decideAcceptance(request, {
-      ...now,
+      shuttingDown,
+      outboxFull,
       stalled: stalled && !isolated.isIsolated(request),
       apps: this.#apps,
-      // A gateway that does not know partitions counts all requests together.
-      ...(extensions.includes("partitions")
-        ? inFlight.partOf(request.functionSlug)
-        : { running: inFlight.runningCount, maxRunning: config.maxWorkerConcurrency }),
+      running,
+      maxRunning,
       isInFlight: (id) => inFlight.has(id),
       // Only gateways with our extensions name every dispatch anew.
       isFinished: (id) => extensions.length > 0 && this.#finished.has(id),
