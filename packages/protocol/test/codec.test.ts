@@ -53,6 +53,39 @@ const response = {
   runId: identity.runId,
 } as const;
 
+/** Texts are compared with those that were read before, each where its length and its outer bytes say. */
+test("texts that are alike but for one character are read as what they are, again and again", () => {
+  const unit = fc.constantFrom("a", "b", "1", "é", "\u0000", "\u007f", "\u0080", "ÿ", "€", "😀");
+  const text = fc.string({ unit, maxLength: 70 });
+  const place = fc.record({ before: text, after: text, length: fc.nat({ max: 3 }) });
+  fc.assert(
+    fc.property(place, fc.array(unit, { minLength: 1, maxLength: 20 }), ({ before, after, length }, middles) => {
+      for (const middle of middles) {
+        const requestId = `${before}${middle.repeat(length)}${after}`;
+        const read = decodeGatewayFrame(encodeGatewayFrame({ kind: "WORKER_REPLY_ACK", requestId }));
+        expect(read).toEqual({ kind: "WORKER_REPLY_ACK", requestId });
+      }
+    }),
+    { numRuns: runs(300) },
+  );
+});
+
+test("bytes that are no text are not taken for one that has the same characters", () => {
+  const ack = (text: Uint8Array): Uint8Array =>
+    new Uint8Array([0x08, 5, 0x12, text.length + 2, 0x0a, text.length, ...text]);
+  const kind = decodeGatewayFrame(encodeGatewayFrame({ kind: "WORKER_REPLY_ACK", requestId: "x" })).kind;
+  const number = encodeGatewayFrame({ kind: "WORKER_REPLY_ACK", requestId: "x" })[1] ?? 0;
+  const read = (text: Uint8Array): unknown => {
+    const bytes = ack(text);
+    bytes[1] = number;
+    return decodeGatewayFrame(bytes);
+  };
+  expect(read(utf8("aé"))).toEqual({ kind, requestId: "aé" });
+  expect(read(new Uint8Array([0x61, 0xe9, 0x7a]))).toEqual({ kind, requestId: "a\ufffdz" });
+  expect(read(new Uint8Array([0x61, 0xe9, 0x7a]))).toEqual({ kind, requestId: "a\ufffdz" });
+  expect(read(utf8("aé"))).toEqual({ kind, requestId: "aé" });
+});
+
 /** Bytes produced by the published reference package for the same messages. */
 test("the decoder reads a Uint8Array of another context", () => {
   const bytes = encodeWorkerFrame({ kind: "WORKER_HEARTBEAT" });
