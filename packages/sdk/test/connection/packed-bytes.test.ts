@@ -20,8 +20,9 @@ test("PACK-1: the other thread gets what was posted, with no memory behind it th
           ? { type: "EXECUTION_RESPONSE", requestId, response: bytes }
           : { type: "CHECKPOINT", requestId, sequence: index, ops: bytes };
       });
-      const posted = structuredClone(packMessages(messages));
-      // Buffers arrive as what they are below.
+      const { messages: packed, packs } = packMessages(messages);
+      const posted = structuredClone(packed, { transfer: [...packs] });
+      // What was given is whole afterwards. Buffers arrive as what they are below.
       const plain = (all: readonly object[]): unknown =>
         all.map((one) => {
           const bytes = bytesOf(one);
@@ -45,9 +46,15 @@ test("small ones share a buffer up to its limit, and what is large has its own",
     sequence: 1,
     ops: pooledCopy(new Uint8Array(bytes)),
   });
-  const packed = packMessages([...Array.from({ length: 10 }, () => checkpoint(2_000)), checkpoint(10_000)]);
+  const { messages: packed, packs } = packMessages([
+    ...Array.from({ length: 10 }, () => checkpoint(2_000)),
+    checkpoint(10_000),
+  ]);
   const buffers = packed.map((message) => bytesOf(message)?.buffer);
   expect(new Set(buffers.slice(0, 4)).size).toBe(1);
   expect(new Set(buffers).size).toBe(4);
+  // Two of four messages move. One of two is copied, being small, and the large one stays whose it is.
+  expect(packs.map(({ byteLength }) => byteLength)).toEqual([8_000, 8_000]);
+  expect(packs).toEqual([buffers[0], buffers[4]]);
   for (const buffer of buffers.slice(0, 10)) expect(buffer?.byteLength).toBeLessThanOrEqual(PACK_BYTES);
 });

@@ -167,11 +167,12 @@ export class ThreadHost {
   }
 
   #flush(): void {
-    const messages = this.#outgoing;
+    const outgoing = this.#outgoing;
     this.#outgoing = [];
-    if (messages.length === 0) return;
-    const packed = packMessages(messages);
-    this.#current?.thread.postMessage(packed.length === 1 ? packed[0] : packed, messages.flatMap(transferOf));
+    if (outgoing.length === 0) return;
+    const { messages, packs } = packMessages(outgoing);
+    const transfer = [...packs, ...outgoing.flatMap(transferOf)];
+    this.#current?.thread.postMessage(messages.length === 1 ? messages[0] : messages, transfer);
   }
 
   #run(effect: RespawnEffect): void {

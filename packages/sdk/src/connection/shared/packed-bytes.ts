@@ -9,6 +9,12 @@ import type { AnyMessage } from "./messages.ts";
 /** A message that is kept for long keeps at most this much of others. */
 export const PACK_BYTES = 8 * 1024;
 
+/**
+ * From this size on such a buffer moves to the other thread: copied it would be three times in memory, and twice of them
+ * for the collectors. To move a smaller one takes longer than to copy it.
+ */
+const MOVE_BYTES = PACK_BYTES / 2;
+
 /** Copies bytes for a post that is to come. */
 export function pooledCopy(bytes: Uint8Array): Uint8Array {
   const copy = allocatePooled(bytes.byteLength);
@@ -21,27 +27,36 @@ export function ownedBytes(bytes: Uint8Array): Uint8Array {
   return bytes.byteLength === bytes.buffer.byteLength ? bytes : bytes.slice();
 }
 
-/** The messages as they are posted: no byte field has more memory behind it than what is posted with it. */
-export function packMessages(messages: readonly AnyMessage[]): AnyMessage[] {
+export interface PackedMessages {
+  /** No byte field of these has more memory behind it than what is posted with it. */
+  readonly messages: readonly AnyMessage[];
+  /** Buffers that were made for them, to be moved. */
+  readonly packs: readonly ArrayBuffer[];
+}
+
+/** The messages as they are posted. */
+export function packMessages(messages: readonly AnyMessage[]): PackedMessages {
   const out: AnyMessage[] = [];
+  const packs: ArrayBuffer[] = [];
   let from = 0;
   let packed = 0;
   for (const [index, message] of messages.entries()) {
     const bytes = partOf(message);
     if (packed > 0 && packed + bytes > PACK_BYTES) {
-      pack(messages, from, index, packed, out);
+      pack(messages.slice(from, index), packed, out, packs);
       [from, packed] = [index, 0];
     }
     packed += bytes;
   }
-  pack(messages, from, messages.length, packed, out);
-  return out;
+  pack(from === 0 ? messages : messages.slice(from), packed, out, packs);
+  return { messages: out, packs };
 }
 
-function pack(messages: readonly AnyMessage[], from: number, to: number, bytes: number, out: AnyMessage[]): void {
+function pack(messages: readonly AnyMessage[], bytes: number, out: AnyMessage[], packs: ArrayBuffer[]): void {
   const shared = new Uint8Array(bytes);
+  if (bytes >= MOVE_BYTES) packs.push(shared.buffer);
   let at = 0;
-  for (const message of messages.slice(from, to)) {
+  for (const message of messages) {
     const part = partOf(message);
     out.push(part === 0 ? message : withBytes(message, shared.subarray(at, at + part)));
     at += part;

@@ -33,11 +33,11 @@ export function createMainPort(port: ParentPort, scheduleFlush: () => void): Mai
     },
     flush: () => {
       if (waiting.length === 0) return;
-      const [messages, transfer] = [waiting, moved];
+      const { messages, packs } = packMessages(waiting);
+      const transfer = [...moved, ...packs];
       waiting = [];
       moved = [];
-      const packed = packMessages(messages);
-      port.postMessage(packed.length === 1 ? packed[0] : packed, transfer);
+      port.postMessage(messages.length === 1 ? messages[0] : messages, transfer);
     },
     listen: (onMessage) => {
       port.on("message", (posted: unknown) => {
