@@ -57,6 +57,8 @@ export interface LeaseTable {
   onAnswer(requestId: string, newLeaseId: string | undefined, nowMs: number): LeaseAnswer;
 }
 
+const NO_ASKS: readonly ClockReading[] = [];
+
 export function createLeaseTable(firstDoubtNumber = 0): LeaseTable {
   const leases = new Map<string, Lease>();
   let doubtNumber = firstDoubtNumber;
@@ -78,7 +80,7 @@ export function createLeaseTable(firstDoubtNumber = 0): LeaseTable {
         leaseId,
         grantedAtMs: nowMs,
         askedAtMs: null,
-        asks: [],
+        asks: NO_ASKS,
         stale: 0,
         doubtNumber: confirmed,
       });

@@ -208,7 +208,10 @@ export class Outbox {
   }
 
   #touch(entry: Entry, nowMs: number): void {
-    entry.dueMs = nowMs + this.#limits.ackMs;
+    const dueMs = nowMs + this.#limits.ackMs;
+    // What is sent as it is added: no other has been touched since, and to move it costs as much as to add it.
+    if (entry.dueMs === dueMs) return;
+    entry.dueMs = dueMs;
     this.#entries.delete(entry.item.key);
     this.#entries.set(entry.item.key, entry);
   }

@@ -27,7 +27,8 @@ interface Entry {
   readonly appName: string;
   readonly startedAtMs: number;
   readonly cancellation: CancelSource;
-  readonly checkpoints: Map<number, OpenCheckpoint>;
+  /** Most requests have none: a map for each would be a fifth of what is kept of it. */
+  checkpoints: Map<number, OpenCheckpoint> | null;
   leaseId: string;
   doubtNumber: number;
   asOf: ClockReading | null;
@@ -87,7 +88,7 @@ export class Ledger {
       appName,
       startedAtMs: this.#clock.monotonicMs(),
       cancellation,
-      checkpoints: new Map(),
+      checkpoints: null,
       leaseId,
       doubtNumber,
       asOf,
@@ -120,7 +121,7 @@ export class Ledger {
 
   /** Whether a checkpoint has no answer yet: then the next one waits. */
   hasOpenCheckpoint(requestId: string): boolean {
-    return (this.#entries.get(requestId)?.checkpoints.size ?? 0) > 0;
+    return (this.#entries.get(requestId)?.checkpoints?.size ?? 0) > 0;
   }
 
   /** A lower doubt number than the entry's is what was held back while main was blocked. */
@@ -155,17 +156,19 @@ export class Ledger {
     if (entry === undefined || entry.outcome !== null) return undefined;
     entry.lastSequence += 1;
     const sequence = entry.lastSequence;
+    const checkpoints = entry.checkpoints ?? new Map<number, OpenCheckpoint>();
+    entry.checkpoints = checkpoints;
     const answer = new Promise<CheckpointAnswer>((settle) => {
-      entry.checkpoints.set(sequence, { ops, settle, sent: readClocks(this.#clock) });
+      checkpoints.set(sequence, { ops, settle, sent: readClocks(this.#clock) });
     });
     return { sequence, answer };
   }
 
   settleCheckpoint(requestId: string, sequence: number, answer: CheckpointAnswer): void {
     const entry = this.#entries.get(requestId);
-    const checkpoint = entry?.checkpoints.get(sequence);
+    const checkpoint = entry?.checkpoints?.get(sequence);
     if (entry === undefined || checkpoint === undefined) return;
-    entry.checkpoints.delete(sequence);
+    entry.checkpoints?.delete(sequence);
     if (answer === "stored") confirm(entry, checkpoint.sent);
     checkpoint.settle(answer);
   }
@@ -208,7 +211,7 @@ export class Ledger {
       ...(entry.isolated === undefined ? {} : { isolated: entry.isolated }),
       ageMs: this.#clock.monotonicMs() - entry.startedAtMs,
       outcome: entry.outcome,
-      checkpoints: [...entry.checkpoints].map(([sequence, { ops }]) => ({ sequence, ops })),
+      checkpoints: [...(entry.checkpoints ?? [])].map(([sequence, { ops }]) => ({ sequence, ops })),
     }));
   }
 
@@ -217,8 +220,8 @@ export class Ledger {
     if (entry === undefined) return undefined;
     this.#entries.delete(requestId);
     if (entry.outcome === null) this.#running -= 1;
-    for (const { settle } of entry.checkpoints.values()) settle("stale");
-    entry.checkpoints.clear();
+    for (const { settle } of entry.checkpoints?.values() ?? []) settle("stale");
+    entry.checkpoints = null;
     return entry;
   }
 }
