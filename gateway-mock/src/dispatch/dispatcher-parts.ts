@@ -142,7 +142,7 @@ export function createDispatcherParts(given: DispatcherOptions, emit: Emit<Dispa
   const earlierEvents = new EarlierEvents(options, parts);
   const fetches = new Fetches(options, parts, emit);
   const scheduler = new Scheduler(options, parts);
-  const replies = new WorkerReplies(options, parts);
+  const replies = new WorkerReplies(options, parts, emit);
   const waitingRuns = new WaitingRuns(options, parts);
   const stalls = new Stalls(options, runs, counters);
   const states = new WorkerStates(workers, clock);

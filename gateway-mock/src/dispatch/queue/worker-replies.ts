@@ -7,6 +7,7 @@ import { checkpointRows, isEnded, isLazy, isParked, type PassReport, type RunSta
 import type { CheckpointOutcome, Op, RequestNack, SdkResponse, WorkerFrame } from "@holdfast/protocol";
 import { type Fence, levelFor } from "@holdfast/store";
 import type { DatabaseTime } from "../database-time.ts";
+import type { AfterRequest, Emit } from "../dispatcher-effects.ts";
 
 import type { DispatcherCounters, DispatcherOptions } from "../ports.ts";
 
@@ -17,6 +18,7 @@ import type { Dispatches } from "../workers/dispatches.ts";
 import type { RequestName } from "../workers/lease-proofs.ts";
 import type { Ownership, Reporter } from "../workers/ownership.ts";
 import { parseRequestId } from "../workers/request-id.ts";
+import { StoringReplies } from "../workers/storing-replies.ts";
 import type { Workers } from "../workers/workers.ts";
 import { PerKeyOrder } from "./per-key-order.ts";
 import { checkpointOps, type ReadOps, reportOf } from "./read-reports.ts";
@@ -49,6 +51,7 @@ export class WorkerReplies {
   readonly #counters: DispatcherCounters;
   /** What workers say of one request over their sockets. */
   readonly #order = new PerKeyOrder();
+  readonly #storing: StoringReplies;
 
   constructor(
     options: DispatcherOptions,
@@ -61,6 +64,7 @@ export class WorkerReplies {
       time: DatabaseTime;
       counters: DispatcherCounters;
     },
+    emit: Emit<AfterRequest>,
   ) {
     this.#options = options;
     this.#runs = parts.runs;
@@ -70,6 +74,7 @@ export class WorkerReplies {
     this.#ownership = parts.ownership;
     this.#time = parts.time;
     this.#counters = parts.counters;
+    this.#storing = new StoringReplies(parts.workers, emit);
   }
 
   /** A reply over the socket: acknowledged once it is durable, or no longer wanted. */
@@ -116,12 +121,14 @@ export class WorkerReplies {
     }
     const inPlace = dispatch ? dispatch.inPlace : inPlaceHint;
     this.#runs.retain(runId);
+    let stored = (): void => {};
     try {
       if (!(dispatch ? holds(from, dispatch, response.runId) : await this.#isOwner(from, runId))) {
         this.#ownership.recordRefusal(from.worker, "a reply", { requestId, runId });
         return false;
       }
       if (dispatch) {
+        stored = this.#storing.begin(dispatch);
         this.#dispatches.finish(dispatch);
         if (dispatch.commits > 0) await commitsDone(dispatch);
       }
@@ -132,6 +139,7 @@ export class WorkerReplies {
       }
       return true;
     } finally {
+      stored();
       this.#runs.release(runId);
     }
   }
