@@ -4,7 +4,7 @@ import type { OpText } from "../steps/pass-types.ts";
 import type { StepCall } from "../steps/step-call.ts";
 import type { StepIdentity } from "../steps/step-id.ts";
 import { STEP_KINDS } from "../steps/step-kinds.ts";
-import type { ResultJson } from "./result-json.ts";
+import { LONG_CHARS, type ResultJson } from "./result-json.ts";
 
 /** When a body ran. */
 export interface BodyTiming {
@@ -40,7 +40,8 @@ export class OpWriter {
     const mark = result.isUndefined && extras.attempt !== undefined ? ',"undefinedResult":true' : "";
     const after = `${tail(extras)}${mark}`;
     if (result.text.length < LONG_CHARS) return this.#text("StepRun", `"data":${result.text}${after}`);
-    return around(this.#text("StepRun", `"data":${after}`), after.length + 1, result.text);
+    // Long results are not made part of a longer text, which would be a copy of them.
+    return around(this.#text("StepRun", `"data":${after}`), after.length + 1, result);
   }
 
   failed(error: PlainError, final: boolean, extras: OpExtras): OpText {
@@ -107,17 +108,16 @@ function keepHead(fullId: string, head: string): string {
   return head;
 }
 
-/** From this length on a result is not made part of a longer text, which would be a copy of it. */
-const LONG_CHARS = 16 * 1024;
-
 /** `op` with `data` so many characters before its end. */
-function around({ hash, text, bytes }: OpText, fromEnd: number, data: string): OpText {
+function around({ hash, text, bytes }: OpText, fromEnd: number, data: ResultJson): OpText {
+  const { same, isPlain } = data;
+  const parts = isPlain && same !== undefined ? ['"', same, '"'] : [data.text];
   const [before, after] = [text.slice(0, -fromEnd), text.slice(-fromEnd)];
   return {
     hash,
-    text: `${before}${data}${after}`,
-    bytes: bytes + Buffer.byteLength(data),
-    parts: [before, data, after],
+    text: `${before}${data.text}${after}`,
+    bytes: parts.reduce((sum, part) => sum + Buffer.byteLength(part), bytes),
+    parts: [before, ...parts, after],
   };
 }
 

@@ -56,3 +56,16 @@ test("a result is for the handler what it is after JSON", () => {
     { numRuns: 200 },
   );
 });
+
+test("a long text is the JSON that it is everywhere else, whatever it has in it", () => {
+  const units = [
+    ...Array(0x120).keys(),
+    ...Array.from({ length: 0x830 }, (_, index) => 0xd7f0 + index),
+    0x2028,
+    0xffff,
+  ];
+  for (const unit of units) {
+    const text = `${"x".repeat(20_000)}${String.fromCharCode(unit)}y`;
+    if (encodeResult(text, "it").text !== JSON.stringify(text)) expect.unreachable(`U+${unit.toString(16)}`);
+  }
+});
