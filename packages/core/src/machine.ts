@@ -60,10 +60,13 @@ class MachineDriver<State, Event, Effect> implements Driver<State, Event> {
 
   send(event: Event): void {
     const waiting = this.#waiting;
-    waiting.push(event);
+    // Nearly always nothing waits: each first push to an empty list makes room for seventeen.
+    const isNext = !this.#isStepping && waiting.length === 0;
+    if (!isNext) waiting.push(event);
     if (this.#isStepping) return;
     this.#isStepping = true;
     try {
+      if (isNext) this.#take(event);
       for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) this.#take(next);
     } finally {
       this.#isStepping = false;
