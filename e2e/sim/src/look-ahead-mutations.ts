@@ -11,7 +11,7 @@ export const LOOK_AHEAD_GUARDS: readonly Guard[] = [
   },
   {
     name: "a held body waits for all that its handler has seen",
-    edits: [{ file: IN_PLACE, find: "held.filter(({ seen }) => seen <= count)", replace: "held.filter(() => true)" }],
+    edits: [{ file: IN_PLACE, find: "held.every(isDue) ? held : held.filter(isDue)", replace: "held" }],
   },
   {
     name: "results that are not stored go with the end",

@@ -22,8 +22,9 @@ export class SettleQueue {
   }
 
   add(record: StepRecord): void {
-    this.#records.push(record);
-    if (this.#moving) return;
+    if (this.#moving) return void this.#records.push(record);
+    // Mostly the only one; a list that is pushed to begins with room for seventeen.
+    this.#records = [record];
     this.#moving = true;
     afterMicrotasks(this.#move);
   }

@@ -12,7 +12,9 @@ export function push<T>(list: AppendList<T>, value: T): ListNode<T> {
 }
 
 export function concat<T>(list: AppendList<T>, values: readonly T[]): AppendList<T> {
-  return values.reduce<AppendList<T>>((longer, value) => push(longer, value), list);
+  let longer = list;
+  for (const value of values) longer = push(longer, value);
+  return longer;
 }
 
 export function listLength(list: AppendList<unknown>): number {
@@ -21,7 +23,10 @@ export function listLength(list: AppendList<unknown>): number {
 
 /** In the order in which the values were pushed. */
 export function toArray<T>(list: AppendList<T>): T[] {
-  const values: T[] = [];
-  for (let node = list; node !== null; node = node.before) values.push(node.last);
-  return values.reverse();
+  if (list === null) return [];
+  // Most have one value; a list that is pushed to begins with room for seventeen.
+  if (list.before === null) return [list.last];
+  const values = new Array<T>(list.length);
+  for (let node: AppendList<T> = list; node !== null; node = node.before) values[node.length - 1] = node.last;
+  return values;
 }

@@ -21,6 +21,8 @@ import type {
 type NextPass = Next<PassState, PassEffect>;
 
 const NOTHING: readonly PassEffect[] = [];
+const NO_OPS: readonly OpText[] = [];
+const NO_REPORTS: readonly StepReport[] = [];
 const FLUSH_SOON: readonly PassEffect[] = [{ do: "flush-soon" }];
 
 /** So that a checkpoint or reply fits a frame with room to spare; one result alone may be a little larger. */
@@ -44,7 +46,7 @@ function startNow(state: NextOpenPass, step: FoundStep): NextPass {
   state.running += 1;
   // What was parked before it is to be reported now that a body runs.
   const [next, effects] = proceed(state);
-  return [next, [{ do: "start", step }, ...effects]];
+  return [next, joined([{ do: "start", step }], effects)];
 }
 
 export function finishInPlace(before: OpenPass, op: OpText, maySettle: boolean): NextPass {
@@ -56,7 +58,7 @@ export function finishInPlace(before: OpenPass, op: OpText, maySettle: boolean):
   if (settles) state.seen += 1;
   if (!settles) return proceed(state);
   const [next, effects] = proceed(state);
-  return [next, [{ do: "settle", ops: [op] }, ...effects]];
+  return [next, joined([{ do: "settle", ops: [op] }], effects)];
 }
 
 export function failInPlace(before: OpenPass, report: StepReport): NextPass {
@@ -89,7 +91,7 @@ export function flush(before: OpenPass): NextPass {
   const count = batchSize(all);
   const isWhole = count === all.length;
   const ops = isWhole ? all : all.slice(0, count);
-  const parked = untold !== null && (running > 0 || held !== null) ? toArray(untold) : [];
+  const parked = untold !== null && (running > 0 || held !== null) ? toArray(untold) : NO_REPORTS;
   state.unsent = isWhole ? null : concat(null, all.slice(count));
   const position = state.stored;
   state.unanswered = { ops, position, parked };
@@ -152,8 +154,9 @@ function stored(state: OpenPass, answered: readonly OpText[]): NextPass {
     left.length === 0 || ends === 0 ? answered : [...answered, ...left.splice(0, ends < 0 ? left.length : ends)];
   const count = state.stored + ops.length;
   const held = toArray(state.held);
-  const starts = held.filter(({ seen }) => seen <= count);
-  const unseen = state.seen >= count ? [] : ops.slice(Math.max(0, state.seen - state.stored));
+  const isDue = ({ seen }: HeldStep): boolean => seen <= count;
+  const starts = held.every(isDue) ? held : held.filter(isDue);
+  const unseen = state.seen >= count ? NO_OPS : ops.slice(Math.max(0, state.seen - state.stored));
   const after = copyOf(state);
   after.serial += 1;
   if (ops !== answered) after.unsent = concat(null, left);
@@ -163,10 +166,9 @@ function stored(state: OpenPass, answered: readonly OpText[]): NextPass {
   after.running += starts.length;
   after.held = starts.length === held.length ? null : concat<HeldStep>(null, held.slice(starts.length));
   const [next, others] = proceed(after);
-  const effects: PassEffect[] = unseen.length > 0 ? [{ do: "settle", ops: unseen }] : [];
-  for (const { step } of starts) effects.push({ do: "start", step });
-  effects.push(...others);
-  return [next, effects];
+  const begun = starts.map(({ step }): PassEffect => ({ do: "start", step }));
+  const settled: readonly PassEffect[] = unseen.length > 0 ? [{ do: "settle", ops: unseen }] : NOTHING;
+  return [next, joined(settled, joined(begun, others))];
 }
 
 /** After something changed: send what finished, end what has ended, or watch for the end. `state` is known to no one else. */
@@ -188,6 +190,12 @@ function proceed(state: NextOpenPass): NextPass {
   if (isOver) return endWithAll(state);
   if (unsent === null && reports === null) return [state, NOTHING];
   return [state, [{ do: "watch", serial: state.serial }]];
+}
+
+/** Mostly one of the two is empty. */
+function joined(effects: readonly PassEffect[], more: readonly PassEffect[]): readonly PassEffect[] {
+  if (more.length === 0) return effects;
+  return effects.length === 0 ? more : [...effects, ...more];
 }
 
 /** What a checkpoint would carry now. */
@@ -282,11 +290,11 @@ function bytesOf(ops: readonly OpText[]): number {
 }
 
 function batchSize(ops: readonly OpText[]): number {
-  let bytes = 0;
-  const isTooMuch = ({ bytes: more }: OpText, index: number): boolean => {
-    bytes += more;
-    return index > 0 && bytes > MAX_BATCH_BYTES;
-  };
-  const end = ops.findIndex(isTooMuch);
-  return end < 0 ? ops.length : end;
+  let [bytes, count] = [0, 0];
+  for (const op of ops) {
+    bytes += op.bytes;
+    if (count > 0 && bytes > MAX_BATCH_BYTES) return count;
+    count += 1;
+  }
+  return count;
 }
