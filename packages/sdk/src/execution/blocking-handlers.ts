@@ -50,8 +50,8 @@ export class BlockingHandlers {
   }
 }
 
-/** Within this time the process is not asked again: that takes as long as a small step. */
-const FRESH_MS = 1;
+/** Within this time the process is not asked again: that takes as long as a step that does nothing. */
+const FRESH_MS = 4;
 
 /** The CPU time of this process, read so often that it is at most a moment old: so a turn seems to have used that much more. */
 export class CpuTime {

@@ -26,7 +26,7 @@ export function returnedEnd(value: unknown, records: Iterable<StepRecord>, { log
   const { functionSlug } = request;
   const continues = ContinueAs.is(value) ? { continues: value.dataText } : {};
   const { text: body } = encodeResult(ContinueAs.is(value) ? null : value, `function "${functionSlug}"`);
-  warnOfLoss(log, `function "${functionSlug}"`, value);
+  warnOfLoss(log, () => `function "${functionSlug}"`, value);
   const awaits = new Set<string>();
   for (const { identity, promise, progress } of records) {
     if (promise.isAwaited || progress === "done") continue;

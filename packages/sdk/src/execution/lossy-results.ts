@@ -10,10 +10,12 @@ const MAX_WARNINGS = 100;
 
 const warned = new Set<string>();
 
-/** @param what names the step or function: `step "load" of function "shop-order"` */
-export function warnOfLoss(log: Log, what: string, value: unknown): void {
-  if (typeof value !== "object" && typeof value !== "number") return;
-  const loss = find(`The result of ${what}`, value);
+/** @param what names the step or function, where that is needed: `step "load" of function "shop-order"` */
+export function warnOfLoss(log: Log, what: () => string, value: unknown): void {
+  // Each step comes through here.
+  const isPlain = typeof value === "number" ? Number.isFinite(value) : typeof value !== "object" || value === null;
+  if (isPlain) return;
+  const loss = find(`The result of ${what()}`, value);
   if (!loss) return;
   const instead = INSTEAD[loss.what] ?? "Return plain data.";
   log("warn", `${loss.sentence}: that is what is stored, and what the code gets. ${instead} This is said once.`);

@@ -9,6 +9,10 @@ export function opsBytes(ops: readonly OpText[], more: readonly string[] = []): 
   let bytes = 2 + Math.max(0, ops.length + more.length - 1);
   for (const op of ops) bytes += op.bytes;
   for (const text of more) bytes += 3 * text.length;
+  const [only] = ops;
+  if (only !== undefined && ops.length + more.length === 1 && bytes < SHARED_FROM_BYTES) {
+    return pooledText(`[${only.text}]`);
+  }
   const all = [...ops.map(({ text }) => text), ...more];
   if (bytes < SHARED_FROM_BYTES) return pooledText(`[${all.join(",")}]`);
   const parts = [...ops.map(({ parts, text }) => parts ?? [text]), ...more.map((text) => [text])];

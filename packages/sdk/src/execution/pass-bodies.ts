@@ -85,7 +85,8 @@ export class PassBodies implements BodyContext {
   }
 
   onResult({ identity }: StepRecord, value: unknown): void {
-    warnOfLoss(this.#options.log, `step "${identity.id}" of function "${this.execution.functionSlug}"`, value);
+    const { log } = this.#options;
+    warnOfLoss(log, () => `step "${identity.id}" of function "${this.execution.functionSlug}"`, value);
   }
 
   onEnd(record: StepRecord, end: BodyEnd): void {

@@ -47,7 +47,7 @@ test("CPU time is read anew after a millisecond, so what a turn used is known to
   });
   expect(time.readMs(10)).toBe(0.5);
   used = 7;
-  expect(time.readMs(10.9)).toBe(0.5);
-  expect(time.readMs(11)).toBe(7.5);
+  expect(time.readMs(13.9)).toBe(0.5);
+  expect(time.readMs(14)).toBe(7.5);
   expect(reads).toBe(2);
 });

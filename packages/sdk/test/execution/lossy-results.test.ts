@@ -8,7 +8,7 @@ const lines: [LogLevel, string][] = [];
 const log = (level: LogLevel, message: string): void => void lines.push([level, message]);
 const told = (what: string, value: unknown): string[] => {
   lines.length = 0;
-  warnOfLoss(log, what, value);
+  warnOfLoss(log, () => what, value);
   return lines.map(([level, message]) => `${level} ${message}`);
 };
 

@@ -40,13 +40,16 @@ export function packMessages(messages: readonly AnyMessage[]): PackedMessages {
   const packs: ArrayBuffer[] = [];
   let from = 0;
   let packed = 0;
-  for (const [index, message] of messages.entries()) {
+  let index = 0;
+  for (const message of messages) {
     const bytes = partOf(message);
     if (packed > 0 && packed + bytes > PACK_BYTES) {
       pack(messages.slice(from, index), packed, out, packs);
-      [from, packed] = [index, 0];
+      from = index;
+      packed = 0;
     }
     packed += bytes;
+    index += 1;
   }
   pack(from === 0 ? messages : messages.slice(from), packed, out, packs);
   return { messages: out, packs };
