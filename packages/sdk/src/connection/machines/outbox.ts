@@ -16,22 +16,26 @@ export interface OutboxLimits {
  */
 export const MAX_SENT_BYTES = 16 * 1024 * 1024;
 
-export interface OutboxItem {
-  readonly key: string;
+export interface OutboxItem<Key> {
+  /** Of this item alone. */
+  readonly key: Key;
   readonly requestId: string;
   readonly kind: "reply" | "checkpoint";
   readonly bytes: number;
 }
 
-export type OutboxAction = { readonly do: "SEND" | "FLUSH"; readonly item: OutboxItem };
+export interface OutboxAction<Key> {
+  readonly do: "SEND" | "FLUSH";
+  readonly item: OutboxItem<Key>;
+}
 
-const NOTHING: readonly OutboxAction[] = [];
+const NOTHING: readonly never[] = [];
 
 /** Sends on one link before a reply goes by HTTP. */
 export const MAX_SENDS = 3;
 
-interface Entry {
-  readonly item: OutboxItem;
+interface Entry<Key> {
+  readonly item: OutboxItem<Key>;
   /** In the order in which they were added. */
   readonly place: number;
   /** On the present link. */
@@ -60,12 +64,12 @@ interface Entry {
  * OUTBOX-9. Of what was sent on the present link at most `maxSentBytes` wait for their acknowledgement, or one item. The
  *     others wait in their order, and go once there is room (`next`): a gateway holds no more of one worker than that.
  */
-export class Outbox {
+export class Outbox<Key = string> {
   readonly #limits: OutboxLimits;
   /** Every delay is `ackMs`, so moving what was touched to the end keeps the map in the order of the deadlines. */
-  readonly #entries = new Map<string, Entry>();
+  readonly #entries = new Map<Key, Entry<Key>>();
   /** Not sent on the present link, oldest first. */
-  readonly #unsent = new Set<Entry>();
+  readonly #unsent = new Set<Entry<Key>>();
   #bytes = 0;
   #sentBytes = 0;
   #added = 0;
@@ -92,11 +96,12 @@ export class Outbox {
     return this.#entries.size >= this.#limits.maxCount || this.#bytes >= this.#limits.maxBytes;
   }
 
-  add(item: OutboxItem, nowMs: number): readonly OutboxAction[] {
+  add(item: OutboxItem<Key>, nowMs: number): readonly OutboxAction<Key>[] {
     if (this.#entries.has(item.key)) return [];
     const dueMs = nowMs + this.#limits.ackMs;
     this.#added += 1;
-    const entry: Entry = { item, place: this.#added, sends: 0, isSent: false, flushing: false, resting: false, dueMs };
+    const place = this.#added;
+    const entry: Entry<Key> = { item, place, sends: 0, isSent: false, flushing: false, resting: false, dueMs };
     this.#entries.set(item.key, entry);
     this.#unsent.add(entry);
     this.#bytes += item.bytes;
@@ -104,9 +109,9 @@ export class Outbox {
   }
 
   /** What there is room for since something was settled. */
-  next(nowMs: number): readonly OutboxAction[] {
-    if (!this.#linked) return NOTHING;
-    const actions: OutboxAction[] = [];
+  next(nowMs: number): readonly OutboxAction<Key>[] {
+    if (!this.#linked || this.#unsent.size === 0) return NOTHING;
+    const actions: OutboxAction<Key>[] = [];
     for (const entry of this.#unsent) {
       if (this.#sentBytes > 0 && this.#sentBytes + entry.item.bytes > this.#limits.maxSentBytes) break;
       this.#unsent.delete(entry);
@@ -118,7 +123,7 @@ export class Outbox {
   }
 
   /** Takes it out; undefined when it is not in. */
-  settle(key: string): OutboxItem | undefined {
+  settle(key: Key): OutboxItem<Key> | undefined {
     const entry = this.#entries.get(key);
     if (entry === undefined) return undefined;
     this.#entries.delete(key);
@@ -128,11 +133,11 @@ export class Outbox {
     return entry.item;
   }
 
-  has(key: string): boolean {
+  has(key: Key): boolean {
     return this.#entries.has(key);
   }
 
-  linkUp(nowMs: number): readonly OutboxAction[] {
+  linkUp(nowMs: number): readonly OutboxAction<Key>[] {
     this.#linked = true;
     this.#sentBytes = 0;
     this.#unsent.clear();
@@ -153,7 +158,7 @@ export class Outbox {
     }
   }
 
-  flushFailed(key: string, nowMs: number): void {
+  flushFailed(key: Key, nowMs: number): void {
     const entry = this.#entries.get(key);
     if (entry === undefined) return;
     entry.flushing = false;
@@ -163,8 +168,8 @@ export class Outbox {
   }
 
   /** What is due; `urgent` = do not wait for a link. */
-  due(nowMs: number, urgent: boolean): readonly OutboxAction[] {
-    const actions: OutboxAction[] = [];
+  due(nowMs: number, urgent: boolean): readonly OutboxAction<Key>[] {
+    const actions: OutboxAction<Key>[] = [];
     for (const entry of [...this.#entries.values()]) {
       const hurried = urgent && !this.#linked && isFlushable(entry) && !entry.resting;
       // In the order of the deadlines: behind the first that is not due no other is.
@@ -178,7 +183,7 @@ export class Outbox {
     return actions;
   }
 
-  flushAll(nowMs: number): readonly OutboxAction[] {
+  flushAll(nowMs: number): readonly OutboxAction<Key>[] {
     return [...this.#entries.values()].filter(isFlushable).map((entry) => this.#flush(entry, nowMs));
   }
 
@@ -187,7 +192,7 @@ export class Outbox {
     return null;
   }
 
-  #act(entry: Entry, nowMs: number): OutboxAction | undefined {
+  #act(entry: Entry<Key>, nowMs: number): OutboxAction<Key> | undefined {
     const mayBeSent = this.#linked && (entry.sends < MAX_SENDS || entry.item.kind === "checkpoint");
     if (mayBeSent && entry.isSent) return this.#send(entry, nowMs);
     if (!mayBeSent && isFlushable(entry)) return this.#flush(entry, nowMs);
@@ -195,19 +200,19 @@ export class Outbox {
     return undefined;
   }
 
-  #flush(entry: Entry, nowMs: number): OutboxAction {
+  #flush(entry: Entry<Key>, nowMs: number): OutboxAction<Key> {
     entry.flushing = true;
     this.#touch(entry, nowMs);
     return { do: "FLUSH", item: entry.item };
   }
 
-  #send(entry: Entry, nowMs: number): OutboxAction {
+  #send(entry: Entry<Key>, nowMs: number): OutboxAction<Key> {
     entry.sends += 1;
     this.#touch(entry, nowMs);
     return { do: "SEND", item: entry.item };
   }
 
-  #touch(entry: Entry, nowMs: number): void {
+  #touch(entry: Entry<Key>, nowMs: number): void {
     const dueMs = nowMs + this.#limits.ackMs;
     // What is sent as it is added: no other has been touched since, and to move it costs as much as to add it.
     if (entry.dueMs === dueMs) return;
@@ -217,6 +222,6 @@ export class Outbox {
   }
 }
 
-function isFlushable(entry: Entry): boolean {
+function isFlushable(entry: Entry<unknown>): boolean {
   return entry.item.kind === "reply" && !entry.flushing;
 }

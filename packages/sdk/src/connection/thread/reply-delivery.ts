@@ -21,6 +21,7 @@ export interface ReplyDeliveryDeps {
   readonly onDelivered: (requestId: string) => void;
 }
 
+/** The outbox knows it as this object: a name made of request and number would cost each step more than the sending. */
 interface PendingMessage {
   readonly requestId: string;
   /** Null: it is the reply. */
@@ -31,15 +32,12 @@ interface PendingMessage {
 /** Flushes under way at once; more would only make each of them slower, and cost a socket each. */
 const MAX_FLUSHES = 16;
 
-const replyKey = (requestId: string): string => `reply ${requestId}`;
-const checkpointKey = (requestId: string, sequence: number): string => `checkpoint ${sequence} ${requestId}`;
-
 export class ReplyDelivery {
   readonly #deps: ReplyDeliveryDeps;
-  readonly #outbox: Outbox;
-  readonly #pending = new Map<string, PendingMessage>();
-  /** Open checkpoints by request. */
-  readonly #sequences = new Map<string, Set<number>>();
+  readonly #outbox: Outbox<PendingMessage>;
+  readonly #replies = new Map<string, PendingMessage>();
+  /** Open ones by request: mostly one of each. */
+  readonly #checkpoints = new Map<string, readonly PendingMessage[]>();
   #alarm: TimerHandle | undefined;
   #urgent = false;
   #stopped = false;
@@ -64,36 +62,52 @@ export class ReplyDelivery {
   }
 
   addReply(requestId: string, response: Uint8Array): void {
-    this.#add(replyKey(requestId), { requestId, sequence: null, bytes: response });
+    if (this.#replies.has(requestId)) return;
+    const reply = { requestId, sequence: null, bytes: response };
+    this.#replies.set(requestId, reply);
+    this.#add(reply);
   }
 
   addCheckpoint(requestId: string, sequence: number, ops: Uint8Array): void {
-    const open = this.#sequences.get(requestId) ?? new Set<number>();
-    this.#sequences.set(requestId, open.add(sequence));
-    this.#add(checkpointKey(requestId, sequence), { requestId, sequence, bytes: ops });
+    const open = this.#checkpoints.get(requestId);
+    if (open?.some((one) => one.sequence === sequence)) return;
+    const checkpoint = { requestId, sequence, bytes: ops };
+    this.#checkpoints.set(requestId, open ? [...open, checkpoint] : [checkpoint]);
+    this.#add(checkpoint);
   }
 
   /** False when there was none, or it was settled before. */
   settleCheckpoint(requestId: string, sequence: number): boolean {
-    const isOpen = this.#settleSequence(requestId, sequence);
-    if (isOpen) this.#runActions(this.#outbox.next(this.#now()));
-    return isOpen;
+    const open = this.#checkpoints.get(requestId);
+    const checkpoint = open?.find((one) => one.sequence === sequence);
+    if (open === undefined || checkpoint === undefined) return false;
+    const left = open.length === 1 ? [] : open.filter((one) => one !== checkpoint);
+    if (left.length === 0) this.#checkpoints.delete(requestId);
+    else this.#checkpoints.set(requestId, left);
+    this.#settle(checkpoint);
+    this.#runActions(this.#outbox.next(this.#now()));
+    return true;
   }
 
   /** Forgets everything about a request. */
   withdraw(requestId: string): void {
-    this.#settle(replyKey(requestId));
-    for (const sequence of this.#sequences.get(requestId) ?? []) this.#settleSequence(requestId, sequence);
+    const reply = this.#replies.get(requestId);
+    if (reply !== undefined) this.#settle(reply);
+    this.#replies.delete(requestId);
+    for (const checkpoint of this.#checkpoints.get(requestId) ?? []) this.#settle(checkpoint);
+    this.#checkpoints.delete(requestId);
     this.#runActions(this.#outbox.next(this.#now()));
   }
 
   openCheckpoints(): readonly { readonly requestId: string; readonly sequence: number }[] {
-    return [...this.#sequences].flatMap(([requestId, open]) => [...open].map((sequence) => ({ requestId, sequence })));
+    return [...this.#checkpoints.values()].flatMap((open) =>
+      open.flatMap(({ requestId, sequence }) => (sequence === null ? [] : [{ requestId, sequence }])),
+    );
   }
 
   /** Requests whose reply has not been acknowledged. */
   undelivered(): readonly string[] {
-    return [...this.#pending.values()].filter(({ sequence }) => sequence === null).map(({ requestId }) => requestId);
+    return [...this.#replies.keys()];
   }
 
   onLinkUp(): void {
@@ -125,10 +139,9 @@ export class ReplyDelivery {
     return this.#deps.clock.monotonicMs();
   }
 
-  #add(key: string, pending: PendingMessage): void {
-    const { requestId, sequence, bytes } = pending;
-    const kind: OutboxItem["kind"] = sequence === null ? "reply" : "checkpoint";
-    this.#pending.set(key, pending);
+  #add(key: PendingMessage): void {
+    const { requestId, sequence, bytes } = key;
+    const kind = sequence === null ? "reply" : "checkpoint";
     this.#runActions(this.#outbox.add({ key, requestId, kind, bytes: bytes.byteLength }, this.#now()));
     if (this.#urgent) this.#runActions(this.#outbox.due(this.#now(), true));
     if (!this.#outbox.full || this.#wasFull) return;
@@ -138,33 +151,23 @@ export class ReplyDelivery {
     this.#deps.log("warn", message, { code: "OUTBOX_FULL" });
   }
 
-  #settleSequence(requestId: string, sequence: number): boolean {
-    const open = this.#sequences.get(requestId);
-    open?.delete(sequence);
-    if (open?.size === 0) this.#sequences.delete(requestId);
-    return this.#settle(checkpointKey(requestId, sequence));
-  }
-
-  #settle(key: string): boolean {
-    const settled = this.#outbox.settle(key) !== undefined;
-    this.#pending.delete(key);
+  #settle(message: PendingMessage): void {
+    this.#outbox.settle(message);
     if (this.#wasFull && !this.#outbox.full) {
       this.#wasFull = false;
       this.#deps.log("info", "Replies and checkpoints are acknowledged again; accepting new work.");
     }
-    return settled;
   }
 
-  #runActions(actions: readonly OutboxAction[]): void {
+  #runActions(actions: readonly OutboxAction<PendingMessage>[]): void {
     for (const { do: what, item } of actions) {
-      const message = this.#pending.get(item.key);
-      if (message === undefined) continue;
+      if (!this.#outbox.has(item.key)) continue;
       switch (what) {
         case "SEND":
-          this.#deps.send(this.#encode(message));
+          this.#deps.send(this.#encode(item.key));
           break;
         case "FLUSH":
-          void this.#flush(item, message);
+          void this.#flush(item);
           break;
         default:
           unreachable(what);
@@ -187,8 +190,8 @@ export class ReplyDelivery {
     return encodeWorkerFrame(frame, allocatePooled);
   }
 
-  async #flush(item: OutboxItem, message: PendingMessage): Promise<void> {
-    const result = await this.#flushes.run(() => this.#deps.http.flush(message.bytes));
+  async #flush(item: OutboxItem<PendingMessage>): Promise<void> {
+    const result = await this.#flushes.run(() => this.#deps.http.flush(item.key.bytes));
     if (this.#stopped || !this.#outbox.has(item.key)) return;
     if (result.ok) {
       this.#deps.onDelivered(item.requestId);
