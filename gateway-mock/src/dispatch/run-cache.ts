@@ -3,7 +3,7 @@
  * it, so that what is in memory is what was stored; all of it may be lost at any moment, since the store has the truth.
  */
 import { applyRow, foldRun, type RunState } from "@holdfast/engine";
-import type { CommitOutcome, LogRow, Store, StoredRun, Transition } from "@holdfast/store";
+import type { CommitOutcome, LogRow, NewJob, Store, StoredRun, Transition } from "@holdfast/store";
 
 import type { DatabaseTime } from "./database-time.ts";
 
@@ -33,6 +33,9 @@ export interface AddedRows extends Pick<Transition, "fence" | "log"> {
    */
   readonly raisesVersion: boolean;
 }
+
+/** Of rows that were added: what became of them; null: it is not known, for this error. */
+export type Ended = (outcome: CommitOutcome | null, error?: unknown) => void;
 
 interface Observers {
   readonly counts: FunctionCounts;
@@ -125,34 +128,50 @@ export class RunCache {
   }
 
   /**
-   * Adds rows to a run that this gateway has given out and has the state of. One function, not one for each of its parts:
-   * each would have a promise that waits for the commit, and every checkpoint comes through here.
-   * @throws HoldfastError `STORE_FAILED`
+   * Adds rows to a run that this gateway has given out and has the state of. Every checkpoint comes through here, so what
+   * it came to is told by a call: each promise more that waits for the commit is made, kept and collected.
+   * @param ended with what became of it, or with the `HoldfastError` `STORE_FAILED`
    */
-  async add(runId: string, rows: AddedRows): Promise<CommitOutcome> {
-    const transition = transitionOf(runId, rows, this.peek(runId)?.seq);
+  add(runId: string, rows: AddedRows, ended: Ended): void {
     const run = this.#beginWrite(runId);
-    let outcome: CommitOutcome | null = null;
-    let isBehind = false;
-    try {
-      try {
-        outcome = await this.#store.commit(transition);
-      } finally {
-        isBehind = endWrite(run, outcome);
-        // What was read meanwhile may lack these rows, whether they were stored or not.
-        this.#added(runId);
-      }
-      if (!outcome.won) return outcome;
-      const state = this.peek(runId);
-      if (state) this.#applyStored(state, rows.log, outcome);
-      else this.#time.observe(outcome.atMs);
-      // What we have in memory is behind the store: a request made of it would run a stored step again.
-      if (isBehind || outcome.inserted.includes(false)) await this.#reload(runId);
-      return outcome;
-    } catch (error) {
+    const fail = (error: unknown): void => {
       this.forget(runId);
-      throw error;
-    }
+      ended(null, error);
+    };
+    this.#store.commit(transitionOf(runId, rows, run.state?.seq)).then(
+      (outcome) => {
+        let isWhole: boolean;
+        try {
+          isWhole = this.#applyAdded(runId, run, rows.log, outcome);
+        } catch (error) {
+          return fail(error);
+        }
+        if (isWhole) return ended(outcome);
+        // What we have in memory is behind the store: a request made of it would run a stored step again.
+        this.#reload(runId).then(() => ended(outcome), fail);
+      },
+      (error: unknown) => {
+        this.#endAdding(runId, run, null);
+        fail(error);
+      },
+    );
+  }
+
+  /** Whether the state here, if there is one, has all that the log has. */
+  #applyAdded(runId: string, run: CachedRun, log: readonly LogRow[], outcome: CommitOutcome): boolean {
+    const isBehind = this.#endAdding(runId, run, outcome);
+    if (!outcome.won) return true;
+    const state = this.peek(runId);
+    if (state) this.#applyStored(state, log, outcome);
+    else this.#time.observe(outcome.atMs);
+    return !isBehind && !outcome.inserted.includes(false);
+  }
+
+  /** What was read meanwhile may lack the rows, whether they were stored or not. */
+  #endAdding(runId: string, run: CachedRun, outcome: CommitOutcome | null): boolean {
+    const isBehind = endWrite(run, outcome);
+    this.#added(runId);
+    return isBehind;
   }
 
   /**
@@ -302,8 +321,14 @@ function endWrite(run: CachedRun, outcome: CommitOutcome | null): boolean {
 
 function transitionOf(runId: string, { fence, log, raisesVersion }: AddedRows, seen: number | undefined): Transition {
   const version = raisesVersion ? LIVE : UNVERSIONED;
-  return { runId, fence, ...version, log, ...(seen === undefined ? {} : { seen }), removeJobs: [], addJobs: [] };
+  const [removeJobs, addJobs] = [NO_IDS, NO_JOBS];
+  return seen === undefined
+    ? { runId, fence, ...version, log, removeJobs, addJobs }
+    : { runId, fence, ...version, log, seen, removeJobs, addJobs };
 }
+
+const NO_IDS: readonly string[] = [];
+const NO_JOBS: readonly NewJob[] = [];
 
 const LIVE = { cas: "live", head: { status: "RUNNING" } } as const;
 const UNVERSIONED = { cas: null } as const;

@@ -9,6 +9,13 @@ import { type DecidedTransition, RunCache } from "../../src/dispatch/run-cache.t
 const RUN = "run-1";
 const done = (step: string): LogRow => stepCompletedRow(step, { op: "StepRun" }, '"done"');
 
+/** Rejects as the store does. */
+const add = (runs: RunCache, row: LogRow, raisesVersion: boolean): Promise<CommitOutcome> =>
+  new Promise((resolve, reject) => {
+    const ended = (outcome: CommitOutcome | null, error: unknown): void => (outcome ? resolve(outcome) : reject(error));
+    runs.add(RUN, { fence: null, log: [row], raisesVersion }, ended);
+  });
+
 /** One run in a store whose answers come when the test says so. */
 function bench() {
   const rows: LogRow[] = [
@@ -56,7 +63,7 @@ function bench() {
     },
     /** Rows that come without a new version: from this gateway, or from another one. */
     added: async (row: LogRow, here: boolean) => {
-      if (here) await runs.add(RUN, { fence: null, log: [row], raisesVersion: false });
+      if (here) await add(runs, row, false);
       else rows.push(row);
     },
     /** From now on the store has all rows already. */
@@ -133,7 +140,7 @@ test("CACHE-2: a decision that lost leaves neither state nor rows behind", async
 test("CACHE-3: rows of an undoable step raise the version in the cache as in the store", async () => {
   const { runs, read } = bench();
   runs.mergeClaimed(read(), runs.mark, true);
-  await runs.add(RUN, { fence: null, log: [done("a")], raisesVersion: true });
+  await add(runs, done("a"), true);
   expect(runs.peek(RUN)?.version).toBe(2);
   expect(read().head.version).toBe(2);
 });

@@ -1,7 +1,7 @@
 /** The engine: what apps register, what a run is, and what follows from a report, an answer or a timer. Pure. */
 
 export { matchPathProblem } from "@holdfast/protocol";
-export { checkpointRows } from "./decide/checkpoint.ts";
+export { type CheckpointRows, checkpointRows } from "./decide/checkpoint.ts";
 export { decide } from "./decide/decide.ts";
 export { deferredEventId } from "./decide/deferred-events.ts";
 export { type Decision, FETCH_QUEUE, NEWER_QUEUE } from "./decide/draft.ts";

@@ -3,7 +3,15 @@
  * takes the fast path: rows under the fence alone, without a decision.
  */
 import { isUlid, messageOf } from "@holdfast/core";
-import { checkpointRows, isEnded, isLazy, isParked, type PassReport, type RunState } from "@holdfast/engine";
+import {
+  type CheckpointRows,
+  checkpointRows,
+  isEnded,
+  isLazy,
+  isParked,
+  type PassReport,
+  type RunState,
+} from "@holdfast/engine";
 import type { CheckpointOutcome, Op, RequestNack, SdkResponse, WorkerFrame } from "@holdfast/protocol";
 import { type Fence, levelFor } from "@holdfast/store";
 import type { DatabaseTime } from "../database-time.ts";
@@ -35,6 +43,9 @@ export interface CheckpointResult {
   /** It is about another worker's request. */
   readonly foreign?: true;
 }
+
+/** What became of a checkpoint; null: it could not be stored, for this error. */
+type CheckpointEnded = (result: CheckpointResult | null, error?: unknown) => void;
 
 /** After a refusal for want of room a worker is left alone for this long. */
 const CAPACITY_REST_MS = 250;
@@ -148,24 +159,23 @@ export class WorkerReplies {
     const { requestId, runId, leaseId, sequence, ops } = frame;
     const name = { requestId, runId, leaseId, sequence };
     const dispatch = this.#dispatches.get(requestId);
-    if (dispatch && holds(this.#ownership.bySocket(worker, frame), dispatch, runId)) {
-      this.#dispatches.acknowledge(dispatch, worker);
-    }
-    this.#order.process(requestId, checkpointOps(ops), (read) => this.#storeCheckpoint(worker, name, read));
+    const from = this.#ownership.bySocket(worker, name);
+    if (dispatch && holds(from, dispatch, runId)) this.#dispatches.acknowledge(dispatch, worker);
+    this.#order.process(requestId, checkpointOps(ops), (read) => this.#storeCheckpoint(worker, name, read, from));
   }
 
-  #storeCheckpoint(worker: ConnectedWorker, name: CheckpointName, read: ReadOps): void {
+  #storeCheckpoint(worker: ConnectedWorker, name: CheckpointName, read: ReadOps, from: Reporter): void {
     const { requestId, sequence, runId } = name;
-    const answer = ({ outcome, message }: CheckpointResult): void => {
+    const send = (outcome: CheckpointOutcome, message: string): void =>
       worker.session.send({ kind: "GATEWAY_CHECKPOINT_ACK", requestId, sequence, outcome, message });
-    };
-    if ("problem" in read) return answer({ outcome: "invalid", message: read.problem });
-    this.checkpoint(name, read.ops, this.#ownership.bySocket(worker, name)).then(answer, (error: unknown) => {
+    if ("problem" in read) return send("invalid", read.problem);
+    this.#checkpoint(name, read.ops, from, (result, error) => {
+      if (result) return send(result.outcome, result.message);
       this.#options.log(levelFor(error, "error"), `A checkpoint could not be stored: ${messageOf(error)}`, {
         runId,
         requestId,
       });
-      answer({ outcome: "invalid", message: "The store failed; report the steps in a reply." });
+      send("invalid", "The store failed; report the steps in a reply.");
     });
   }
 
@@ -174,12 +184,18 @@ export class WorkerReplies {
    * @throws HoldfastError `STORE_FAILED`
    */
   checkpoint(name: RequestName, ops: readonly Op[], from: Reporter): Promise<CheckpointResult> {
+    return answered((ended) => this.#checkpoint(name, ops, from, ended));
+  }
+
+  /** A call tells the end, not a promise: each step of a run comes through here. */
+  #checkpoint(name: RequestName, ops: readonly Op[], from: Reporter, ended: CheckpointEnded): void {
     this.#counters.checkpoints += 1;
     const dispatch = this.#dispatches.get(name.requestId);
     const state = dispatch && this.#runs.peek(dispatch.runId);
     // Nearly always: then nothing but the commit is waited for.
     const isFast = state && holds(from, dispatch, name.runId) && !ops.some(needsDecision);
-    return isFast ? this.#fastCheckpoint(dispatch, state, ops) : this.#anyCheckpoint(name, ops, from);
+    if (isFast) return this.#fastCheckpoint(dispatch, state, ops, ended);
+    this.#anyCheckpoint(name, ops, from).then(ended, (error: unknown) => ended(null, error));
   }
 
   async #anyCheckpoint(
@@ -199,7 +215,7 @@ export class WorkerReplies {
     const rest = parked.length > 0 ? ops.filter((op) => !needsDecision(op)) : ops;
     const state = dispatch && this.#runs.peek(runId);
     const result = state
-      ? await this.#fastCheckpoint(dispatch, state, rest)
+      ? await answered((ended) => this.#fastCheckpoint(dispatch, state, rest, ended))
       : await this.#runs.serial(runId, () => this.#slowCheckpoint(runId, fence, rest));
     const done = parked.length > 0 && result.outcome === "stored" ? await this.#park(runId, fence, parked) : result;
     // The worker stops and says nothing more of it.
@@ -234,23 +250,25 @@ export class WorkerReplies {
   }
 
   /** We gave the request out and have the run's state: rows under the fence, nothing else. */
-  async #fastCheckpoint(dispatch: Dispatch, state: RunState, ops: readonly Op[]): Promise<CheckpointResult> {
+  #fastCheckpoint(dispatch: Dispatch, state: RunState, ops: readonly Op[], ended: CheckpointEnded): void {
     const { runId, fence } = dispatch;
-    const made = checkpointRows(state, ops, this.#updater.context());
-    if (!made.ok) return { outcome: "invalid", message: made.message };
-    if (made.rows.length === 0) return STORED;
-    dispatch.commits += 1;
+    let made: CheckpointRows;
     try {
-      const raisesVersion = ops.some(({ opts }) => opts?.compensate === true);
-      const outcome = await this.#runs.add(runId, { fence, log: made.rows, raisesVersion });
-      if (outcome.won) return STORED;
+      made = checkpointRows(state, ops, this.#updater.context());
+    } catch (error) {
+      return ended(null, error);
+    }
+    if (!made.ok) return ended({ outcome: "invalid", message: made.message });
+    if (made.rows.length === 0) return ended(STORED);
+    const raisesVersion = ops.some(({ opts }) => opts?.compensate === true);
+    dispatch.commits += 1;
+    this.#runs.add(runId, { fence, log: made.rows, raisesVersion }, (outcome, error) => {
       // The worker stops and says nothing more of it.
-      this.#dispatches.finish(dispatch);
-      return this.#stale();
-    } finally {
+      if (outcome?.won === false) this.#dispatches.finish(dispatch);
       dispatch.commits -= 1;
       if (dispatch.commits === 0) dispatch.onCommitsDone?.();
-    }
+      ended(outcome && (outcome.won ? STORED : this.#stale()), error);
+    });
   }
 
   /** Another gateway gave it out, and does not hear of it. */
@@ -324,6 +342,12 @@ const holds = (from: Reporter, dispatch: Dispatch, runId: string): boolean =>
   (runId === "" || runId === dispatch.runId) && from.owns(dispatch.appId);
 
 const needsDecision = (op: Op): boolean => isParked(op) || isLazy(op);
+
+function answered(begin: (ended: CheckpointEnded) => void): Promise<CheckpointResult> {
+  return new Promise((resolve, reject) => {
+    begin((result, error) => (result ? resolve(result) : reject(error)));
+  });
+}
 
 function commitsDone(dispatch: Dispatch): Promise<void> {
   return new Promise((resolve) => {
