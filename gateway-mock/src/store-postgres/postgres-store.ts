@@ -227,9 +227,9 @@ function writesOf(writer: GroupCommit, wakes: Wakes): Pick<Store, "commit" | "in
       const result = await writer.submit({ type: "transition", transition });
       invariant(result.type === "transition", "an outcome answers its unit");
       const { outcome } = result;
-      const { addJobs, events = [] } = transition;
-      if (outcome.won && addJobs.length + events.length > 0) {
-        announceJobs([...addJobs, ...events.flatMap((item) => jobsOfItem(item, outcome.awaited))]);
+      const { addJobs, events } = transition;
+      if (outcome.won && addJobs.length + (events?.length ?? 0) > 0) {
+        announceJobs([...addJobs, ...(events ?? []).flatMap((item) => jobsOfItem(item, outcome.awaited))]);
       }
       return outcome;
     },

@@ -133,10 +133,11 @@ const ROW_BYTES = 250;
 
 function bytesOf(unit: Unit): number {
   if (unit.type === "intake") return bytesOfItem(unit.item);
-  const { log, head, events = [] } = unit.transition;
-  const headBytes = (head?.outputJson?.length ?? 0) + (head?.errorJson?.length ?? 0);
-  const own = log.reduce((sum, row) => sum + row.dataJson.length + ROW_BYTES, headBytes + ROW_BYTES);
-  return events.reduce((sum, item) => sum + bytesOfItem(item), own);
+  const { log, head, events } = unit.transition;
+  let bytes = (head?.outputJson?.length ?? 0) + (head?.errorJson?.length ?? 0) + ROW_BYTES;
+  for (const row of log) bytes += row.dataJson.length + ROW_BYTES;
+  for (const item of events ?? []) bytes += bytesOfItem(item);
+  return bytes;
 }
 
 function bytesOfItem({ event, runs, ifAwaited }: IntakeItem): number {

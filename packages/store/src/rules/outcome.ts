@@ -27,7 +27,7 @@ export function outcomesOf(
     }
     if (!result.won) return { type: "transition", outcome: result };
     const { version, inserted, logIndex, awaited } = result;
-    const rows = unit.type === "transition" ? newerThanSeen(unit.transition, newer) : [];
+    const rows = unit.type === "transition" ? newerThanSeen(unit.transition, newer) : NONE;
     const seq = seqOf(logIndex);
     return { type: "transition", outcome: { won: true, inserted, seq, newer: rows, version, awaited, atMs } };
   });

@@ -88,7 +88,8 @@ export function needsOf(units: readonly Unit[]): Needs {
         eventKeys.set(eventKeyOf(name, key), { name, key, eventId: id, keptMs });
       continue;
     }
-    const { fence, cas, create, runId, log, seen = 0, removeJobs, events = [], addWaits = [] } = unit.transition;
+    const { fence, cas, create, runId, log, seen = 0, removeJobs } = unit.transition;
+    const { events = NOTHING, addWaits = NOTHING } = unit.transition;
     for (const { event } of events) eventNames.add(event.name);
     for (const wait of addWaits) if (wait.kind === "signal") signals.add(wait.name);
     if (fence) jobIds.add(fence.jobId);
@@ -115,7 +116,7 @@ export function needsOf(units: readonly Unit[]): Needs {
 }
 
 function itemsOf(unit: Unit): readonly IntakeItem[] {
-  return unit.type === "intake" ? [unit.item] : (unit.transition.events ?? []);
+  return unit.type === "intake" ? [unit.item] : (unit.transition.events ?? NOTHING);
 }
 
 function flowRulesOf({ runs, windows = NOTHING, source }: IntakeItem): readonly FlowRuleKey[] {
