@@ -320,11 +320,11 @@ function endWrite(run: CachedRun, outcome: CommitOutcome | null): boolean {
 }
 
 function transitionOf(runId: string, { fence, log, raisesVersion }: AddedRows, seen: number | undefined): Transition {
-  const version = raisesVersion ? LIVE : UNVERSIONED;
   const [removeJobs, addJobs] = [NO_IDS, NO_JOBS];
-  return seen === undefined
-    ? { runId, fence, ...version, log, removeJobs, addJobs }
-    : { runId, fence, ...version, log, seen, removeJobs, addJobs };
+  // By name, where it is a checkpoint: `docs/decisions/0148`.
+  if (!raisesVersion && seen !== undefined) return { runId, fence, cas: null, log, seen, removeJobs, addJobs };
+  const version = raisesVersion ? LIVE : UNVERSIONED;
+  return { runId, fence, log, removeJobs, addJobs, ...version, ...(seen === undefined ? {} : { seen }) };
 }
 
 const NO_IDS: readonly string[] = [];
