@@ -35,11 +35,18 @@ import type { Workers } from "../workers/workers.ts";
 import { checkEvents, type RawEvent } from "./event-checks.ts";
 import { graphStarts, startGraphs, together } from "./graph-starts.ts";
 import { entropyIn, type IdSeed } from "./id-seed.ts";
+import { inParts } from "./in-parts.ts";
 import { LazyEvent } from "./lazy-event.ts";
 import { NamedRequests } from "./named-requests.ts";
 import { withSingletonKey } from "./singleton-of-chain.ts";
 import type { Started, Starter } from "./starter.ts";
 import { type NamedEvent, payloadOf, type StartingEvent, startingEvent } from "./starting-event.ts";
+
+/**
+ * Of one request, as many as one transaction takes: what they start is under way while the next ones are stored, and
+ * what waits for the database is prepared shortly before.
+ */
+const EVENTS_A_PART = 128;
 
 /** How often the functions may change while one event is taken in. */
 const REGISTRY_TRIES = 16;
@@ -125,7 +132,7 @@ export class EventIntake {
     let left = named;
     for (let tries = 0; tries < REGISTRY_TRIES; tries += 1) {
       const { version } = functions;
-      const outcomes = await this.#storeOnce(left);
+      const outcomes = await inParts(left, EVENTS_A_PART, (some) => this.#storeSome(some));
       for (const [index, { id }] of left.entries()) {
         const outcome = outcomes[index];
         if (outcome && !outcome.outdated) ids.set(id, outcome.eventId);
@@ -141,7 +148,7 @@ export class EventIntake {
     );
   }
 
-  async #storeOnce(named: readonly NamedEvent[]): Promise<readonly IntakeOutcome[]> {
+  async #storeSome(named: readonly NamedEvent[]): Promise<readonly IntakeOutcome[]> {
     const prepared: Prepared[] = [];
     const { counters } = this.#parts;
     let stored = 0;
