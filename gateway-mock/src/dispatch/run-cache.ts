@@ -2,13 +2,14 @@
  * Owns the runs in memory: their folded state, and the order of everything that is done to one run. Commits go through
  * it, so that what is in memory is what was stored; all of it may be lost at any moment, since the store has the truth.
  */
-import { applyRow, foldRun, type RunState } from "@holdfast/engine";
+import { applyRow, foldRun, isEnded, type RunState } from "@holdfast/engine";
 import type { CommitOutcome, LogRow, NewJob, Store, StoredRun, Transition } from "@holdfast/store";
 
 import type { DatabaseTime } from "./database-time.ts";
 
 import { FunctionCounts } from "./function-counts.ts";
 import { Notices } from "./notices.ts";
+import { ParkedRuns } from "./parked-runs.ts";
 import { RunReads } from "./run-reads.ts";
 import { Spans } from "./spans.ts";
 
@@ -45,7 +46,8 @@ interface Observers {
 
 /**
  * The runs that this gateway is busy with: their state, and one mailbox each, so that decisions on a run are made one
- * after the other. A state is kept while someone uses the run. All that is written to a run's state is written here:
+ * after the other. A state is kept while someone uses the run, and for a while after that. All that is written to a
+ * run's state is written here:
  *
  * CACHE-1. The cached state is the stored one, or older; what was not stored is never in it. If it is older, the
  *     compare-and-set of the next decision fails.
@@ -57,6 +59,8 @@ interface Observers {
  *     added is not kept: the store may have been read before them.
  * CACHE-4. A write says what its state had seen of the log, and gets what was added since. What this gateway has not
  *     written itself is missing in the state, which then is read again.
+ * CACHE-5. A run that has not ended and that nothing here uses any more is kept as it was, in a bounded store: a state
+ *     may be older than the stored one however long it was used, and is found to be by CACHE-1 and CACHE-4.
  */
 export class RunCache {
   readonly #store: Store;
@@ -66,6 +70,7 @@ export class RunCache {
   readonly #spans: Spans;
   readonly #reads: RunReads;
   readonly #runs = new Map<string, CachedRun>();
+  readonly #parked = new ParkedRuns<CachedRun>();
   #mark = 0;
 
   /** `time` gets the times that the store gives for its commits, the observers what they have stored. */
@@ -78,6 +83,7 @@ export class RunCache {
     this.#reads = new RunReads(store, () => this.#mark);
   }
 
+  /** Runs that someone here is busy with. */
   get size(): number {
     return this.#runs.size;
   }
@@ -90,7 +96,9 @@ export class RunCache {
     const run = this.#runs.get(runId);
     if (!run) return;
     run.users -= 1;
-    if (run.users <= 0) this.#runs.delete(runId);
+    if (run.users > 0) return;
+    this.#runs.delete(runId);
+    if (run.state && !isEnded(run.state.status)) this.#parked.put(runId, run);
   }
 
   /** The cached state, if any. */
@@ -222,10 +230,12 @@ export class RunCache {
   forget(runId: string): void {
     const run = this.#runs.get(runId);
     if (run) run.state = null;
+    else this.#parked.take(runId);
   }
 
   /** All of them: what is here may be ahead of the store. */
   forgetAll(): void {
+    this.#parked.clear();
     for (const run of this.#runs.values()) run.state = null;
   }
 
@@ -300,7 +310,8 @@ export class RunCache {
   #run(runId: string): CachedRun {
     const known = this.#runs.get(runId);
     if (known) return known;
-    const run: CachedRun = { state: null, users: 0, tail: null, added: 0, writing: 0, stored: [] };
+    const parked = this.#parked.take(runId);
+    const run = parked ?? { state: null, users: 0, tail: null, added: 0, writing: 0, stored: [] };
     this.#runs.set(runId, run);
     return run;
   }

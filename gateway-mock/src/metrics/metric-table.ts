@@ -50,7 +50,11 @@ const EVENTS_AND_RUNS: readonly MetricRow[] = [
   counted("runs_skipped", "runsSkipped", "Runs held back by a rate limit, an idempotency key or a singleton."),
   counted("window_runs", "windowRuns", "Runs made of debounced or batched events."),
   counted("cron_ticks", "cronTicks", "Runs that schedules have started."),
-  gauge("runs_in_memory", "Runs whose state this gateway has in memory.", (s) => s.dispatcher.runsInMemory),
+  gauge(
+    "runs_in_memory",
+    "Runs that this gateway is busy with, whose state it has in memory.",
+    (s) => s.dispatcher.runsInMemory,
+  ),
   gauge("orphans", "Runs that have not ended and that nothing moves on: 0.", (s) => s.dispatcher.orphans),
 ];
 

@@ -176,3 +176,60 @@ test("CACHE-4: a state that lacks what another gateway added is read again after
   expect(await runs.commit(state, COMPLETED)).toMatchObject({ won: true });
   expect(runs.peek(RUN)).toBeNull();
 });
+
+test("CACHE-5: a run that nothing is busy with is still known when it is wanted again", async () => {
+  const { runs, reads, read, memo } = bench();
+  const state = runs.mergeClaimed(read(), runs.mark, true) as RunState;
+  await runs.commit(state, COMPLETED);
+  runs.release(RUN);
+  expect([runs.size, runs.peek(RUN)]).toEqual([0, null]);
+  runs.retain(RUN);
+  expect([runs.size, memo()]).toEqual([1, ["b"]]);
+  expect(await runs.load(RUN)).toBe(state);
+  expect(reads).toHaveLength(0);
+});
+
+test("CACHE-5: a run that has ended is not kept", async () => {
+  const { runs, read } = bench();
+  const state = runs.mergeClaimed(read(), runs.mark, true) as RunState;
+  const log = [jsonRow("RUN_COMPLETED", "", 0, 1, { output: null })];
+  await runs.commit(state, { ...COMPLETED, log, head: { status: "COMPLETED" } });
+  expect(runs.peek(RUN)?.status).toBe("COMPLETED");
+  runs.release(RUN);
+  runs.retain(RUN);
+  expect(runs.peek(RUN)).toBeNull();
+});
+
+test.each([
+  ["forget", (runs: RunCache) => runs.forget(RUN)],
+  ["forgetAll", (runs: RunCache) => runs.forgetAll()],
+])("CACHE-5: %s reaches runs that nothing is busy with", (_, forget) => {
+  const { runs, read } = bench();
+  runs.mergeClaimed(read(), runs.mark, true);
+  runs.release(RUN);
+  forget(runs);
+  runs.retain(RUN);
+  expect(runs.peek(RUN)).toBeNull();
+});
+
+test("CACHE-5: a decision on a state that another gateway has gone beyond meanwhile is lost", async () => {
+  const { runs, read, decided } = bench();
+  const state = runs.mergeClaimed(read(), runs.mark, true) as RunState;
+  runs.release(RUN);
+  decided();
+  runs.retain(RUN);
+  expect(runs.peek(RUN)).toBe(state);
+  expect(await runs.commit(state, COMPLETED)).toEqual({ won: false, why: "version" });
+  expect(runs.peek(RUN)).toBeNull();
+});
+
+test("CACHE-5: what was read before rows were added is not taken for work, also when the run was let go in between", async () => {
+  const { runs, read, added } = bench();
+  runs.mergeClaimed(read(), runs.mark, true);
+  const { mark } = runs;
+  const claimed = read();
+  await added(done("a"), true);
+  runs.release(RUN);
+  runs.retain(RUN);
+  expect(runs.mergeClaimed(claimed, mark, true)).toBeNull();
+});
