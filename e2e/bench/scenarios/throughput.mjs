@@ -1,5 +1,5 @@
 /** Runs as fast as they go: their events in requests of a thousand, or one by one. */
-import { Agent, request } from "node:http";
+import { EventsClient } from "../events-client.mjs";
 import { quantile } from "../stats.mjs";
 import { costsOfRuns, runsPerSecond, sendAll, WARM_UPS } from "./scenario.mjs";
 
@@ -27,25 +27,14 @@ const IN_FLIGHT = 32;
  * @param {number} runs
  */
 async function oneByOne(world, runs) {
-  const agent = new Agent({ keepAlive: true, maxSockets: IN_FLIGHT });
-  const url = new URL("/e/dev", world.api.url);
+  const client = new EventsClient(world.api.url, IN_FLIGHT);
   /** @type {number[]} */
   const answeredMs = [];
-  const post = (/** @type {number} */ index) =>
-    new Promise((resolve, reject) => {
-      const start = performance.now();
-      const body = JSON.stringify({ name: "bench/one", data: { index } });
-      const headers = { "content-type": "application/json", "content-length": Buffer.byteLength(body) };
-      const sent = request(url, { method: "POST", agent, headers }, (response) => {
-        response.resume().once("end", () => {
-          answeredMs.push(performance.now() - start);
-          if (response.statusCode === 200) resolve(undefined);
-          else reject(new Error(`POST /e/dev answered ${response.statusCode}.`));
-        });
-      });
-      sent.once("error", reject);
-      sent.end(body);
-    });
+  const post = async (/** @type {number} */ index) => {
+    const start = performance.now();
+    await client.send({ name: "bench/one", data: { index } });
+    answeredMs.push(performance.now() - start);
+  };
   try {
     const indexes = Array.from({ length: runs }, (_, index) => index).values();
     const sender = async () => {
@@ -59,7 +48,7 @@ async function oneByOne(world, runs) {
       answerP99Ms: quantile(answeredMs, 0.99),
     };
   } finally {
-    agent.destroy();
+    client.close();
   }
 }
 
