@@ -5,54 +5,63 @@
  */
 import { isRecord } from "@holdfast/protocol";
 import { type Journal, readMemo } from "../steps/journal.ts";
-import type { CheckpointPort, EndedResults } from "./execution.ts";
+import type { EndedResults, ResultsListener } from "./execution.ts";
 import type { PassHost } from "./pass-host.ts";
 import type { PassOptions } from "./pass-options.ts";
 import type { StepOutcome } from "./step-record.ts";
 
-/** Whether the gateway says what ends while the pass goes on. */
-export const hearsResults = ({ mode, request }: Pick<PassOptions, "mode" | "request">): boolean =>
-  mode.type === "in-place" && request.extensions.includes("results");
-
 type EndedWaitsHost = Pick<PassHost, "find" | "isReplayed" | "send">;
 
-export class EndedWaits {
+export class EndedWaits implements ResultsListener {
   readonly #journal: Journal;
   readonly #host: EndedWaitsHost;
   /** Not given yet, in the order of the run. */
-  readonly #outcomes = new Map<string, StepOutcome>();
+  #outcomes: Map<string, StepOutcome> | null = null;
   #received = 0;
 
-  constructor(journal: Journal, port: Pick<CheckpointPort, "onResults">, host: EndedWaitsHost) {
+  constructor(journal: Journal, host: EndedWaitsHost) {
     this.#journal = journal;
     this.#host = host;
-    port.onResults?.((ended) => this.receive(ended));
   }
 
-  receive({ results, offset }: EndedResults): void {
+  onResults({ results, offset }: EndedResults): void {
     // Some were lost on the way: later ones would be given before them.
     if (offset !== this.#received) return;
     const list: unknown = JSON.parse(results);
     if (!Array.isArray(list)) return;
     this.#received += list.length;
+    const outcomes = this.#outcomes ?? new Map<string, StepOutcome>();
+    this.#outcomes = outcomes;
     for (const entry of list) {
       const [hash, memo] = Array.isArray(entry) ? (entry as readonly unknown[]) : [];
       if (typeof hash !== "string" || !isRecord(memo) || this.#journal.lookup(hash) !== undefined) continue;
       const hit = readMemo(memo);
-      if (hit.type === "data") this.#outcomes.set(hash, { type: "memo", value: hit.data });
-      else if (hit.type === "error") this.#outcomes.set(hash, { type: "error", error: hit.error });
+      if (hit.type === "data") outcomes.set(hash, { type: "memo", value: hit.data });
+      else if (hit.type === "error") outcomes.set(hash, { type: "error", error: hit.error });
     }
     this.deliver();
   }
 
   /** To be called when the handler was given something, or asks for a wait. */
   deliver(): void {
-    for (const [hash, outcome] of this.#outcomes) {
+    for (const [hash, outcome] of this.#outcomes ?? []) {
       const record = this.#host.find(hash);
       if (record === undefined || !this.#host.isReplayed) return;
-      this.#outcomes.delete(hash);
+      this.#outcomes?.delete(hash);
       record.outcome = outcome;
       this.#host.send({ type: "ended", hash });
     }
   }
+}
+
+/** From now on a handler that waits is given what ends meanwhile; null: this gateway does not say it. */
+export function hearEnds(
+  { mode, request, port }: Pick<PassOptions, "mode" | "request" | "port">,
+  journal: Journal,
+  host: EndedWaitsHost,
+): EndedWaits | null {
+  if (mode.type !== "in-place" || !request.extensions.includes("results")) return null;
+  const ended = new EndedWaits(journal, host);
+  port.hearResults?.(ended);
+  return ended;
 }

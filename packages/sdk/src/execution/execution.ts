@@ -32,7 +32,9 @@ export interface EndedResults {
   readonly offset: number;
 }
 
-export type ResultsListener = (ended: EndedResults) => void;
+export interface ResultsListener {
+  onResults(ended: EndedResults): void;
+}
 
 /** What a pass asks of the connection while it goes on. */
 export interface CheckpointPort {
@@ -47,8 +49,8 @@ export interface CheckpointPort {
    * when that is to be asked again, or the signal has fired.
    */
   whenConfirmed?(): Promise<void> | undefined;
-  /** Called with what the gateway ends of the run while the pass goes on, as GATEWAY_RESULTS has it. */
-  onResults?(listener: ResultsListener): void;
+  /** From now on the pass is given what the gateway ends of the run, and what it has ended since the pass began. */
+  hearResults?(listener: ResultsListener): void;
 }
 
 /** What goes into the reply to the gateway. */

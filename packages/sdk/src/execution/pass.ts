@@ -17,7 +17,7 @@ import { LazyAbortController } from "./abort.ts";
 import { abandonedEnd, abandonedOp, Compensation, failureOp, readFailure, undoSteps } from "./compensation.ts";
 import { Continuing } from "./continuing.ts";
 import { currentExecution, executionOf, runAs, type TracedExecution } from "./current.ts";
-import { EndedWaits, hearsResults } from "./ended-waits.ts";
+import { type EndedWaits, hearEnds } from "./ended-waits.ts";
 import type { ExecutionResult } from "./execution.ts";
 import { FailureLog } from "./failure-log.ts";
 import { follow } from "./follow.ts";
@@ -67,7 +67,8 @@ export class Pass implements PassHost, HandlerTools {
   readonly #replay: ReplayWatch;
   readonly #failures: FailureLog;
   readonly #continuing: Continuing;
-  readonly #ended: EndedWaits | undefined;
+  /** Null: this pass is given nothing, or does not wait. */
+  #ended: EndedWaits | null = null;
   #resolve: (result: ExecutionResult) => void = () => {};
 
   constructor(options: PassOptions) {
@@ -113,7 +114,6 @@ export class Pass implements PassHost, HandlerTools {
       traceSize: 0,
     });
     this.step = stepToolsOf(options, this);
-    if (hearsResults(options) && failure === undefined) this.#ended = new EndedWaits(this.#journal, options.port, this);
   }
 
   get signal(): AbortSignal {
@@ -178,7 +178,7 @@ export class Pass implements PassHost, HandlerTools {
     follow(
       () => runAs(this.#execution, this, () => handler.call(this)),
       (returned) => this.#onReturned(returned),
-      (thrown) => this.#onThrown(thrown),
+      (thrown) => (this.#compensation ? undefined : this.fail(thrown)),
     );
   }
 
@@ -192,10 +192,6 @@ export class Pass implements PassHost, HandlerTools {
     } catch (thrown) {
       this.fail(thrown);
     }
-  }
-
-  #onThrown(thrown: unknown): void {
-    if (!this.#compensation) this.fail(thrown);
   }
 
   fail(raw: unknown): void {
@@ -276,7 +272,9 @@ export class Pass implements PassHost, HandlerTools {
     const retry = this.#retries[record.identity.hash];
     const due = retry === undefined || !(retry.notBeforeMs > this.#time.nowMs());
     this.#driver.send({ type: "found", step: record.found, due });
-    if (!record.found.hasBody) this.#ended?.deliver();
+    if (record.call.body !== undefined || this.#compensation) return;
+    this.#ended ??= hearEnds(this.#options, this.#journal, this);
+    this.#ended?.deliver();
   }
 
   /**

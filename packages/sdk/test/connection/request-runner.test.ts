@@ -81,3 +81,55 @@ test("small replies and checkpoints are copied", async () => {
   const { sent } = await posted(100);
   expect(buffersOf(sent).map((buffer) => buffer instanceof SharedArrayBuffer)).toEqual([false, false]);
 });
+
+test("a pass is given what its gateway ends, also what came before it asked, and nothing once it is over", async () => {
+  const given: number[] = [];
+  const [ask, finish, ended] = [deferred<void>(), deferred<void>(), deferred<void>()];
+  const runner = createRequestRunner({
+    strategy: {
+      execute: async (_request, port) => {
+        await ask.promise;
+        port.hearResults?.({ onResults: ({ offset }) => void given.push(offset) });
+        await finish.promise;
+        return { status: "DONE", body: new Uint8Array(1), noRetry: false, requestVersion: 2 };
+      },
+    },
+    ledger: new Ledger(fakeClock()),
+    leaseGuard: { whenConfirmed: () => undefined, onRevocation: () => {}, recheck: () => {} },
+    sdkVersion: "test",
+    log: () => {},
+    listeners: { hearsLeases: false, onLease: () => {} },
+    send: () => {},
+    onIdle: () => ended.resolve(),
+    lossReason: () => {
+      throw new Error("Nothing is lost.");
+    },
+  });
+  const say = (offset: number, requestId = "r"): void =>
+    runner.onMessage({
+      type: "RESULTS",
+      requestId,
+      ended: { kind: "GATEWAY_RESULTS", requestId, results: "[]", offset },
+    });
+  const request = encodeGatewayFrame({
+    ...identity,
+    kind: "GATEWAY_EXECUTOR_REQUEST",
+    appName: "app",
+    functionId: "",
+    requestPayload: new Uint8Array(1),
+    leaseId: "lease",
+    jobId: "",
+  });
+  say(9);
+  runner.onMessage({ type: "EXECUTION_REQUEST", requestId: "r", request, extensions: [], doubtNumber: 1, asOf: null });
+  say(0);
+  say(8, "another");
+  say(1);
+  ask.resolve();
+  await ask.promise;
+  say(2);
+  finish.resolve();
+  await ended.promise;
+  say(3);
+  expect(given).toEqual([0, 1, 2]);
+});

@@ -19,10 +19,10 @@ function setup(journal = new Journal({}, [])) {
     find: (hash: string) => outcomes.get(hash) as StepRecord | undefined,
     send: (event: Parameters<PassHost["send"]>[0]) => void (event.type === "ended" && sent.push(event.hash)),
   };
-  const waits = new EndedWaits(journal, {}, host);
+  const waits = new EndedWaits(journal, host);
   const find = (hash: string): void => void outcomes.set(hash, {});
   const receive = (offset: number, ...list: unknown[]): void =>
-    waits.receive({ results: JSON.stringify(list), offset });
+    waits.onResults({ results: JSON.stringify(list), offset });
   return { host, waits, outcomes, sent, find, receive };
 }
 
@@ -76,8 +76,8 @@ describe("Waits that end while a pass goes on", () => {
   test("are left alone where they are nothing that a gateway says", () => {
     const { find, waits, sent } = setup();
     find("s");
-    waits.receive({ results: '{"s":1}', offset: 0 });
-    waits.receive({ results: '[1,["s"],[2,{}],["s",1]]', offset: 0 });
+    waits.onResults({ results: '{"s":1}', offset: 0 });
+    waits.onResults({ results: '[1,["s"],[2,{}],["s",1]]', offset: 0 });
     expect(sent).toEqual([]);
   });
 });

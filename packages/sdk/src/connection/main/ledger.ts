@@ -68,6 +68,11 @@ export class Ledger {
     return this.#running;
   }
 
+  /** Whether it is known and has no outcome yet. */
+  isOpen(requestId: string): boolean {
+    return this.#entries.get(requestId)?.outcome === null;
+  }
+
   requestIds(): readonly string[] {
     return [...this.#entries.keys()];
   }

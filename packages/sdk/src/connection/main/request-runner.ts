@@ -52,10 +52,19 @@ export type RequestMessage =
 
 type LedgerMessage = Exclude<RequestMessage, { type: "EXECUTION_REQUEST" | "RESULTS" }>;
 
-/** The handlers that run, and those of them, by request, that are given what gateways end of their runs meanwhile. */
+/** The handlers that run. By request: those that wait for something, and what came before they did. */
 interface Running {
   count: number;
-  readonly hearing: Map<string, RunningRequest>;
+  readonly hearing: Map<string, ResultsListener>;
+  readonly early: Map<string, EndedResults[]>;
+}
+
+function giveResults(ended: EndedResults & { readonly requestId: string }, running: Running, ledger: Ledger): void {
+  const { requestId } = ended;
+  const listener = running.hearing.get(requestId);
+  if (listener) return listener.onResults(ended);
+  if (!ledger.isOpen(requestId)) return;
+  running.early.set(requestId, [...(running.early.get(requestId) ?? []), ended]);
 }
 
 export interface RequestRunner {
@@ -65,13 +74,13 @@ export interface RequestRunner {
 }
 
 export function createRequestRunner(deps: RequestRunnerDeps): RequestRunner {
-  const running: Running = { count: 0, hearing: new Map() };
+  const running: Running = { count: 0, hearing: new Map(), early: new Map() };
   return {
     get running() {
       return running.count;
     },
     onMessage: (message) => {
-      if (message.type === "RESULTS") return running.hearing.get(message.requestId)?.receive(message.ended);
+      if (message.type === "RESULTS") return giveResults(message.ended, running, deps.ledger);
       if (message.type !== "EXECUTION_REQUEST") return applyToLedger(message, deps);
       const { requestId, request: bytes, extensions, doubtNumber, asOf } = message;
       const request = decodeExecutorRequest(bytes);
@@ -94,9 +103,6 @@ class RunningRequest implements CheckpointPort {
   readonly #signal: CancelSignal;
   readonly #deps: RequestRunnerDeps;
   readonly #running: Running;
-  #onResults: ResultsListener | undefined;
-  /** What came before the pass began. */
-  #early: EndedResults[] | undefined;
 
   constructor(identity: RequestIdentity, signal: CancelSignal, deps: RequestRunnerDeps, running: Running) {
     this.#identity = identity;
@@ -112,7 +118,6 @@ class RunningRequest implements CheckpointPort {
     const { requestId, functionSlug, stepId, runId, userTraceCtx } = this.#identity;
     const request = { requestId, appName, functionSlug, stepId, runId, jobId, userTraceCtx, payload, extensions };
     this.#running.count += 1;
-    if (extensions.includes("results")) this.#running.hearing.set(requestId, this);
     this.#deps.strategy.execute(request, this, this.#signal).then(
       (result) => this.#onResult(result),
       (error: unknown) => this.#onError(error),
@@ -135,15 +140,12 @@ class RunningRequest implements CheckpointPort {
     return checkpoint.answer;
   }
 
-  onResults(listener: ResultsListener): void {
-    this.#onResults = listener;
-    for (const early of this.#early?.splice(0) ?? []) listener(early);
-  }
-
-  receive(results: EndedResults): void {
-    if (this.#onResults) return this.#onResults(results);
-    this.#early ??= [];
-    this.#early.push(results);
+  hearResults(listener: ResultsListener): void {
+    const { hearing, early } = this.#running;
+    const { requestId } = this.#identity;
+    hearing.set(requestId, listener);
+    for (const ended of early.get(requestId) ?? []) listener.onResults(ended);
+    early.delete(requestId);
   }
 
   #onResult(result: ExecutionResult): void {
@@ -168,6 +170,7 @@ class RunningRequest implements CheckpointPort {
   #leave(): void {
     this.#running.count -= 1;
     this.#running.hearing.delete(this.#identity.requestId);
+    this.#running.early.delete(this.#identity.requestId);
     this.#deps.onIdle();
   }
 
