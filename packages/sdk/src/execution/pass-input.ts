@@ -53,7 +53,16 @@ export function readPassInput(payload: ParsedPayload, fetchState: FetchState): P
   const { root } = payload;
   const ctx = optionalRecord(root.ctx, "ctx") ?? {};
   if (ctx.use_api !== true) return passInput(root, ctx);
-  return fetchState().then(({ steps, events }) => passInput({ ...root, steps, events }, ctx));
+  return fetchState().then(({ steps, events }) => {
+    const input = passInput({ ...root, steps, events }, ctx);
+    return input.extended === undefined ? input : { ...input, stack: stackOfAll(input) };
+  });
+}
+
+/** What has ended since the request was made comes last: our gateways give steps in their order. */
+function stackOfAll({ stack, steps }: PassInput): readonly string[] {
+  const known = new Set(stack);
+  return [...stack, ...Object.keys(steps).filter((hash) => !known.has(hash))];
 }
 
 function passInput(root: Record<string, unknown>, ctx: Record<string, unknown>): PassInput {

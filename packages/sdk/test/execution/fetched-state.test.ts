@@ -54,3 +54,22 @@ test("a pass whose work is taken away stops fetching its state and is not answer
   engine.signal.abort();
   expect(await result).toMatchObject({ stale: true });
 });
+
+test("what has ended since the request was made comes after what it lists, and before new results", async () => {
+  const order: string[] = [];
+  const steps = Object.fromEntries(["a", "s"].map((name) => [hash(name), { type: "data", data: name }]));
+  const sender = fetching(async () => ({ steps, events: [event] }));
+  const engine = engineFor(
+    async ({ step }) => {
+      const note = (name: string) => (): void => void order.push(name);
+      await Promise.all([step.run("s", () => 0).then(note("s")), step.run("a", () => 0).then(note("a"))]);
+      await step.run("b", () => 1);
+      await step.sleep("long", "1h");
+    },
+    { client: sender, inPlace: true, looksAhead: true },
+  );
+  const holdfast = { v: 1, retries: {}, signatures: {} };
+  const result = await engine.request("step", 0, { ...large, ctx: { ...large.ctx, holdfast } });
+  expect(order).toEqual(["a", "s"]);
+  expect(opsOf(result)).toMatchObject([{ id: hash("b"), position: 2 }, { op: "Sleep" }]);
+});
