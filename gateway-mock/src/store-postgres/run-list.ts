@@ -92,25 +92,12 @@ async function stretchOf(
     const tried = candidatesFor(filter, status).map((one) =>
       oneStretch(database, one, { filter, status, below, wanted, most }),
     );
-    const next = together(await Promise.all(tried));
+    const next = (await Promise.all(tried)).reduce((best, one) => (one.reached < best.reached ? one : best));
     runs.push(...next.runs);
     if (next.reached === "" || runs.length > limit) return { runs, reached: next.reached };
     below = next.reached;
   }
   return { runs, reached: below };
-}
-
-/**
- * As far as the one that got furthest, with what any of them has found: the index of a status has live runs by their
- * jobs, that of a function has all.
- */
-function together(stretches: readonly Stretch[]): Stretch {
-  const [first = { runs: [], reached: "" }, ...others] = stretches;
-  if (others.length === 0) return first;
-  const reached = stretches.map((one) => one.reached).reduce(lower);
-  const found = new Map(stretches.flatMap(({ runs }) => runs.map((run) => [run.id, run] as const)));
-  const runs = [...found.values()].filter(({ id }) => id >= reached).sort((a, b) => (a.id < b.id ? 1 : -1));
-  return { runs, reached };
 }
 
 /** Of what is below `below` as many as are wanted, of one status. */

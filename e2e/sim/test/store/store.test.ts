@@ -8,8 +8,6 @@ import { openReal, type Real } from "./postgres.ts";
 const SEQUENCES = 20;
 const CALLS = 50;
 const FIRST_SEED = Number(process.env.HOLDFAST_TEST_SEED ?? 1);
-/** Once told the two apart: a run that nothing moves on, in lists by status. */
-const REGRESSIONS = [3203];
 
 let real: Real;
 beforeAll(async () => {
@@ -19,8 +17,7 @@ afterAll(() => real.close());
 
 test("the model of the store gives the same answers and tables as the Postgres store", async () => {
   let calls = 0;
-  const seeds = Array.from({ length: SEQUENCES }, (_, index) => FIRST_SEED + index);
-  for (const seed of [...REGRESSIONS, ...seeds]) {
+  for (let seed = FIRST_SEED; seed < FIRST_SEED + SEQUENCES; seed += 1) {
     const pair = new Pair(real);
     await pair.begin();
     try {

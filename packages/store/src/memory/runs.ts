@@ -133,9 +133,6 @@ export class Runs {
       createdBeforeMs,
     } = filter;
     const statuses = filter.status === undefined ? null : [filter.status].flat();
-    // By status alone live runs are found through their jobs; of a function, an event or a graph all are looked at.
-    const isNarrow = functionId || ofEvents || filter.graphUid !== undefined || filter.test === true;
-    const byJobs = statuses !== null && !isNarrow;
     const found = [...this.rows.values()]
       .filter(({ head }) => environment === undefined || environmentOf(head.functionId) === environment)
       .filter(({ head }) => !functionId || head.functionId === functionId)
@@ -145,7 +142,8 @@ export class Runs {
       .filter(({ head }) => errorText === undefined || hasText(head.errorJson, errorText))
       .filter(({ head }) => eventName === undefined || head.eventName === eventName)
       .filter(({ head }) => head.createdMs >= createdAfterMs && head.createdMs < (createdBeforeMs ?? Infinity))
-      .filter(({ head, jobs }) => !byJobs || head.endedMs !== null || jobs.size > 0)
+      // By status live runs are found through their jobs.
+      .filter(({ head, jobs }) => !statuses || head.endedMs !== null || jobs.size > 0)
       .map((run) => this.shown(run))
       .filter((head) => !statuses || statuses.includes(head.status))
       .sort((a, b) => byText(b.id, a.id));
