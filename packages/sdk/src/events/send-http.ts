@@ -155,7 +155,7 @@ async function tryOnce<T>(
   const timer = ports.timers.set(timeoutMs, () => end.abort(new Error(`no answer within ${timeoutMs} ms`)));
   let why: Promise<string> | undefined;
   const halfway = ports.timers.set(timeoutMs / 2, () => {
-    if (tryTimeoutMs === undefined) why = whySilent(url, ports.fetch, end.signal);
+    if (tryTimeoutMs === undefined) why = whySilent(url, ports, end.signal);
   });
   const unwanted = (): void => end.abort(new Error("the call was aborted"));
   signal?.addEventListener("abort", unwanted, { once: true });

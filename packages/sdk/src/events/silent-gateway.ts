@@ -1,5 +1,6 @@
 /** Finds out, while a call has no answer yet, whether its gateway lives, for the message in case that none comes. */
 import { isRecord } from "@holdfast/protocol";
+import type { SendPorts } from "./send-http.ts";
 
 const HANGS =
   "nor is there one to /health: what takes the connection hangs, or is no gateway. Look at its process and log, and at what is in between, such as a proxy";
@@ -7,7 +8,7 @@ const HANGS =
 /** What is to be looked at. A gateway answers `/health` without its database. */
 export async function whySilent(
   url: string,
-  fetch: (url: string, init: RequestInit) => Promise<Response>,
+  { fetch }: Pick<SendPorts, "fetch">,
   signal: AbortSignal,
 ): Promise<string> {
   try {

@@ -1,5 +1,5 @@
 /** Starts a run of one function at the gateway: reads the options, makes the request, says what came of it. */
-import { type Clock, HoldfastError } from "@holdfast/core";
+import { type Clock, HoldfastError, messageOf } from "@holdfast/core";
 import { isRecord, jsonNestsDeeperThan, WIRE_LIMITS } from "@holdfast/protocol";
 import type { UntypedData } from "../events/event-types.ts";
 import { apiBase, type GatewayAccess } from "../events/gateway-access.ts";
