@@ -87,7 +87,7 @@ export const ERROR_CATALOGUE = {
   },
   EVENT_SEND_FAILED: {
     summary: "The gateway rejected the events or could not be reached.",
-    fix: "Check that the gateway runs at the base URL and accepts the event key; the message includes its answer. One that takes the call and is silent is given up after `callTimeout` (30 s); the message says whether its /health answers. Events that it has taken may still be stored: send them again with an `id`, by which it knows them.",
+    fix: "Check that the gateway runs at the base URL and accepts the event key; the message includes its answer.",
   },
   SIGNAL_SEND_FAILED: {
     summary: "The gateway rejected the signal or could not be reached.",

@@ -237,23 +237,18 @@ export function asUrl(schemes: readonly [string, ...string[]] = ["http", "https"
     const url = value instanceof URL ? value.href : parseUrl(value, schemes[0]);
     if (url === undefined || !schemes.some((scheme) => url.startsWith(`${scheme}://`))) {
       const example = `"${schemes[0]}://localhost:8288"`;
-      const scheme = isLoneWord(value) ? ` A name of a host needs a scheme or a port: "${schemes[0]}://${value}".` : "";
-      throw invalidOption(source, `must be an address such as ${example}, not ${describeValue(value)}.${scheme}`);
+      throw invalidOption(source, `must be an address such as ${example}, not ${describeValue(value)}.`);
     }
     return url;
   };
 }
 
-/** A mistyped switch or a forgotten value rather than a host. */
-const isLoneWord = (value: unknown): boolean =>
-  typeof value === "string" && /^[^.:/\s]+$/.test(value.trim()) && value.trim().toLowerCase() !== "localhost";
-
 export function parseUrl(value: unknown, defaultScheme: string): string | undefined {
   if (typeof value !== "string" || value.trim() === "" || /\s/.test(value.trim())) return undefined;
   const text = value.trim();
   const hasScheme = /^[a-z][a-z0-9+.-]*:\/\//i.test(text);
-  // "http:/localhost" would be the host "http".
-  if (isLoneWord(text) || (!hasScheme && /^(https?|wss?)[:/]/i.test(text))) return undefined;
+  // A lone word is a mistyped switch rather than a host, and "http:/localhost" would be the host "http".
+  if (!hasScheme && /^(?!localhost$)[^.:/]+$|^(https?|wss?)[:/]/i.test(text)) return undefined;
   try {
     return new URL(hasScheme ? text : `${defaultScheme}://${text}`).href;
   } catch {

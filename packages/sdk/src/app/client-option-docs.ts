@@ -15,7 +15,5 @@ export const CLIENT_OPTION_DOCS: { readonly [Name in keyof Required<ClientOption
   logger: "console-shaped or pino-shaped; default the console",
   logLevel: "from which level on Holdfast itself logs: `debug`, `info`, `warn`, `error`, `off`; not what handlers log",
   schemas: "Standard Schemas of event data, by event name",
-  callTimeout:
-    "how long `send`, `sendSignal`, `invoke` and reading runs may take, with all tries; waiting for results has limits of its own",
   fetch: "used for all calls of the client over HTTP; default the global `fetch`",
 };

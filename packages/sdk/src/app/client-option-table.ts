@@ -6,7 +6,6 @@ import { HoldfastError, readEnvironmentName } from "@holdfast/core";
 import { isStandardSchema, type SchemaMap } from "../events/event-types.ts";
 import {
   asBoolean,
-  asDurationMs,
   asLogger,
   asLogLevel,
   asName,
@@ -100,10 +99,5 @@ export const CLIENT_OPTIONS = {
     default: "info",
   },
   schemas: { parse: asSchemas },
-  callTimeout: {
-    variables: ["_CALL_TIMEOUT"],
-    parse: asDurationMs({ minMs: 100, maxMs: 3_600_000 }),
-    default: "30s",
-  },
   fetch: { parse: asFunction },
 } as const satisfies OptionTable<ClientOptions, OptionRow>;

@@ -1,4 +1,4 @@
-import type { DurationInput, LoggerLike, LogLevelChoice } from "@holdfast/core";
+import type { LoggerLike, LogLevelChoice } from "@holdfast/core";
 import type { SchemaMap } from "../events/event-types.ts";
 import type { FetchLike } from "../events/send-http.ts";
 
@@ -66,12 +66,6 @@ export interface ClientOptions<Schemas extends SchemaMap = SchemaMap> {
    * @example schemas: { "shop/order.placed": staticSchema<{ card: string }>() }
    */
   readonly schemas?: Schemas;
-  /**
-   * How long a call may take, with all its tries, before it fails: `send`, `sendSignal`, `invoke`, reading runs; not
-   * waiting for a result. Milliseconds, or text. Default 30 s. `HOLDFAST_CALL_TIMEOUT`.
-   * @example callTimeout: "10s"
-   */
-  readonly callTimeout?: DurationInput;
   /**
    * Used for all calls of the client over HTTP: events, signals, runs. Default: the global `fetch`.
    * @example fetch: (url, init) => fetch(url, { ...init, keepalive: true })

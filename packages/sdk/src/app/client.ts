@@ -122,6 +122,6 @@ export class HoldfastClient<const Schemas extends SchemaMap = NoSchemas> {
   }
 
   #ports(): SendPorts {
-    return sendPorts(this.fetch, this.options.callTimeoutMs);
+    return sendPorts(this.fetch);
   }
 }

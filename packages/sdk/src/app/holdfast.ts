@@ -61,6 +61,6 @@ export class Holdfast<const Schemas extends SchemaMap = NoSchemas> extends Holdf
    * @throws HoldfastError `RUN_STATE_UNAVAILABLE`
    */
   fetchRunState(runId: string, signal: AbortSignal): Promise<FetchedRunState> {
-    return fetchRunState(this.options, runId, sendPorts(this.fetch, this.options.callTimeoutMs), signal);
+    return fetchRunState(this.options, runId, sendPorts(this.fetch), signal);
   }
 }

@@ -61,7 +61,6 @@ export function resolveClientOptions(options: ClientOptions, env: Environment): 
     ...(environment === undefined ? {} : { env: environment }),
     logger: read("logger") ?? console,
     logLevel: read("logLevel"),
-    callTimeoutMs: read("callTimeout"),
   });
 }
 

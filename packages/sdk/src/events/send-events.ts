@@ -3,12 +3,12 @@
  * `send-http.ts` makes the call and repeats it.
  */
 import { type Clock, describeValue, HoldfastError, MAX_DURATION_MS, messageOf } from "@holdfast/core";
-import { isRecord, jsonNestsDeeperThan, timestampProblem, WIRE_LIMITS } from "@holdfast/protocol";
+import { isRecord, WIRE_LIMITS } from "@holdfast/protocol";
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { traceFields } from "../telemetry/tracing.ts";
 import { attachedSchema, isStandardSchema, type OutgoingEvent, type SchemaMap, validateData } from "./event-types.ts";
 import { eventBase, type GatewayAccess } from "./gateway-access.ts";
-import { depthProblem, jsonProblem } from "./json-depth.ts";
+import { checkDepth, jsonProblem } from "./json-depth.ts";
 import { lossOfData } from "./json-loss.ts";
 import {
   callFailed,
@@ -120,9 +120,8 @@ function checkEvent(
   if (id !== undefined && (typeof id !== "string" || id === ""))
     throw invalid(`The id of event "${name}" must be a string.`);
   if (id?.includes("\0")) throw invalid(`The id of event "${name}" contains a NUL character.`);
-  if (ts !== undefined) {
-    const problem = Number.isInteger(ts) ? timestampProblem(ts, nowMs, MAX_AHEAD_MS) : TS_NO_INTEGER;
-    if (problem !== null) throw invalid(`The ts of event "${name}" ${problem}.`);
+  if (ts !== undefined && !isTimestamp(ts, nowMs)) {
+    throw invalid(`The ts of event "${name}" must be an integer: milliseconds since 1970, at most a year ahead.`);
   }
   if (v !== undefined && typeof v !== "string") throw invalid(`The v of event "${name}" must be a string.`);
 }
@@ -130,7 +129,9 @@ function checkEvent(
 /** How far ahead: as long as durations may be, and a day for clocks that differ. */
 const MAX_AHEAD_MS = MAX_DURATION_MS + 86_400_000;
 
-const TS_NO_INTEGER = "must be an integer: milliseconds since 1970, such as Date.now()";
+/** Times in seconds are refused by the gateway, which says what to write. */
+const isTimestamp = (ts: unknown, nowMs: number): boolean =>
+  typeof ts === "number" && Number.isInteger(ts) && ts >= 0 && ts <= nowMs + MAX_AHEAD_MS;
 
 function encodeEvent(event: OutgoingEvent, clock: Clock, trace: object): string {
   const { name, data, id, ts, v, user, meta } = event;
@@ -143,10 +144,7 @@ function encodeEvent(event: OutgoingEvent, clock: Clock, trace: object): string 
   }
   checkData(data, `The data of event "${name}"`);
   // The event is a level itself.
-  if (jsonNestsDeeperThan(text, WIRE_LIMITS.maxDataDepth + 1)) {
-    const problem = depthProblem({ data, user, meta }, 1);
-    throw invalid(`The event "${name}" cannot be sent: ${problem}.`);
-  }
+  checkDepth(text, { data, user, meta }, `The event "${name}"`, "EVENT_INVALID", 1);
   checkSize(text, `The event "${name}"`);
   return text;
 }

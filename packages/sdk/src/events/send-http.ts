@@ -21,7 +21,6 @@ import type { Secret } from "../options.ts";
 import { SDK_NAME } from "../version.ts";
 import type { GatewayAccess } from "./gateway-access.ts";
 import { jsonProblem } from "./json-depth.ts";
-import { whySilent } from "./silent-gateway.ts";
 
 /** The part of `fetch` that is used. */
 export type FetchLike = (input: string, init: RequestInit) => Promise<Response>;
@@ -31,16 +30,11 @@ export interface SendPorts {
   readonly timers: Timers;
   readonly random: Random;
   readonly fetch: FetchLike;
-  /** For all tries of a call; default `CALL_TIMEOUT_MS`. */
-  readonly callTimeoutMs?: number | undefined;
 }
 
-/** Those of this process; with the options of these names. */
-export function sendPorts(
-  fetch: FetchLike = (url, init) => globalThis.fetch(url, init),
-  callTimeoutMs = CALL_TIMEOUT_MS,
-): SendPorts {
-  return { clock: systemClock, timers: systemTimers, random: systemRandom, fetch, callTimeoutMs };
+/** Those of this process; `fetch` is the option of that name. */
+export function sendPorts(fetch: FetchLike = (url, init) => globalThis.fetch(url, init)): SendPorts {
+  return { clock: systemClock, timers: systemTimers, random: systemRandom, fetch };
 }
 
 export interface SendRequest {
@@ -51,7 +45,7 @@ export interface SendRequest {
   readonly method?: "DELETE" | "PUT";
   /** How often it is tried. Default 5. */
   readonly tries?: number;
-  /** For one try, to the last byte of the answer, where the gateway may take its time; then nothing limits all tries. */
+  /** For one try, to the last byte of the answer. Default 10 s. */
   readonly tryTimeoutMs?: number;
   /** The answer is no longer needed. */
   readonly signal?: AbortSignal;
@@ -76,36 +70,26 @@ export type PostOutcome<T> = { readonly ok: true; readonly value: T } | FailedCa
 
 export type FailedCall = Omit<Refused, "retry"> & { readonly tries: string };
 
-/** Long enough for a database that fails over; nothing waits for the answer to an event for longer than that. */
-const CALL_TIMEOUT_MS = 30_000;
+/** What takes a call and is silent: a process that is not there refuses it at once. */
+const SILENT = "it may run and wait for its database";
 const MAX_TRIES = 5;
 const TRY_TIMEOUT_MS = 10_000;
 const RETRY: BackoffPolicy = { baseMs: 100, factor: 2, maxMs: 5_000, jitter: 0.5 };
 
-/**
- * Calls the gateway. Network errors, and answers of which `judge` says so, are tried again: five tries in all, and none
- * begins or lasts beyond `callTimeoutMs`.
- */
+/** Calls the gateway. Network errors, and answers of which `judge` says so, are tried again, five tries in all. */
 export async function callGateway<T>(
   request: SendRequest,
   ports: SendPorts,
   judge: (status: number, text: string) => Judgement<T>,
 ): Promise<PostOutcome<T>> {
-  const { callTimeoutMs = CALL_TIMEOUT_MS, clock } = ports;
-  const endMs = request.tryTimeoutMs === undefined ? clock.monotonicMs() + callTimeoutMs : Number.POSITIVE_INFINITY;
-  // A longer limit is used up by as many tries.
-  const tryMs = request.tryTimeoutMs ?? Math.max(TRY_TIMEOUT_MS, callTimeoutMs / MAX_TRIES);
   for (let attempt = 1; ; attempt += 1) {
-    const timeoutMs = Math.max(1, Math.min(tryMs, Math.ceil(endMs - clock.monotonicMs())));
-    const outcome = await tryOnce(request, timeoutMs, ports, judge);
+    const outcome = await tryOnce(request, ports, judge);
     if (outcome.ok) return outcome;
     const { retry, ...failed } = outcome;
-    const delayMs = backoffDelayMs(RETRY, attempt, ports.random);
-    const isOver = clock.monotonicMs() + delayMs >= endMs;
-    if (!retry || isOver || attempt >= (request.tries ?? MAX_TRIES) || request.signal?.aborted) {
+    if (!retry || attempt >= (request.tries ?? MAX_TRIES) || request.signal?.aborted) {
       return { ...failed, tries: attempt === 1 ? "" : ` (after ${attempt} tries)` };
     }
-    await sleep(ports.timers, delayMs, request.signal);
+    await sleep(ports.timers, backoffDelayMs(RETRY, attempt, ports.random), request.signal);
   }
 }
 
@@ -146,17 +130,14 @@ export const KEYS_REFUSED = "it rejected the signing key";
 export const isKeyRefused = (status: number): boolean => status === 401 || status === 403;
 
 async function tryOnce<T>(
-  { url, headers, body, method, tryTimeoutMs, signal }: SendRequest,
-  timeoutMs: number,
+  { url, headers, body, method, tryTimeoutMs = TRY_TIMEOUT_MS, signal }: SendRequest,
   ports: SendPorts,
   judge: (status: number, text: string) => Judgement<T>,
 ): Promise<Judgement<T>> {
   const end = new AbortController();
-  const timer = ports.timers.set(timeoutMs, () => end.abort(new Error(`no answer within ${timeoutMs} ms`)));
-  let why: Promise<string> | undefined;
-  const halfway = ports.timers.set(timeoutMs / 2, () => {
-    if (tryTimeoutMs === undefined) why = whySilent(url, ports, end.signal);
-  });
+  const timer = ports.timers.set(tryTimeoutMs, () =>
+    end.abort(new Error(`no answer within ${tryTimeoutMs} ms; ${SILENT}`)),
+  );
   const unwanted = (): void => end.abort(new Error("the call was aborted"));
   signal?.addEventListener("abort", unwanted, { once: true });
   try {
@@ -165,11 +146,9 @@ async function tryOnce<T>(
     const response = await ports.fetch(url, { ...sent, headers, signal: end.signal });
     return judge(response.status, await response.text());
   } catch (cause) {
-    const silence = why !== undefined && end.signal.aborted && !signal?.aborted ? `; ${await why}` : "";
-    return { ok: false, retry: true, reason: `${networkReason(cause)}${silence}`, cause };
+    return { ok: false, retry: true, reason: networkReason(cause), cause };
   } finally {
     timer.cancel();
-    halfway.cancel();
     signal?.removeEventListener("abort", unwanted);
   }
 }

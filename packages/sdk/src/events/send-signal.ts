@@ -1,8 +1,8 @@
 /** Sends a signal to the run that waits for it. `send-http.ts` makes the call and repeats it. */
 import { HoldfastError } from "@holdfast/core";
-import { isRecord, jsonNestsDeeperThan, WIRE_LIMITS } from "@holdfast/protocol";
+import { isRecord, WIRE_LIMITS } from "@holdfast/protocol";
 import { apiBase, type GatewayAccess } from "./gateway-access.ts";
-import { depthProblem } from "./json-depth.ts";
+import { checkDepth } from "./json-depth.ts";
 import { callFailed, callSigned, type Judgement, jsonRecord, jsonText, refused, type SendPorts } from "./send-http.ts";
 
 export interface OutgoingSignal {
@@ -55,8 +55,8 @@ function encode(signal: unknown, data: unknown): string {
   const what = `The data of signal "${signal}"`;
   const text = jsonText({ signal, data }, what);
   // The body is a level itself.
-  if (!jsonNestsDeeperThan(text, WIRE_LIMITS.maxDataDepth + 1)) return text;
-  throw new HoldfastError("OPTION_INVALID", `${what} cannot be sent: ${depthProblem(data)}.`);
+  checkDepth(text, data, what, "OPTION_INVALID");
+  return text;
 }
 
 function judge(status: number, text: string): Judgement<SentSignal> {

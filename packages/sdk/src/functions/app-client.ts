@@ -11,8 +11,6 @@ export interface ResolvedClientOptions extends GatewayAccess {
   readonly id: string;
   readonly appVersion?: string;
   readonly logger: LoggerLike;
-  /** For a call of the gateway's API with all its tries. */
-  readonly callTimeoutMs: number;
   /** Of what Holdfast itself logs. */
   readonly logLevel: LogLevelChoice;
 }

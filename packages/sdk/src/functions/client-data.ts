@@ -28,7 +28,7 @@ export function clientDataOf({ options }: AppClient): ClientData {
 export function clientOf({ keys, ...rest }: ClientData, logger: LoggerLike): AppClient {
   const secrets = KEYS.flatMap((name) => (keys[name] === undefined ? [] : [[name, new Secret(keys[name])]]));
   const options: ResolvedClientOptions = { ...rest, ...Object.fromEntries(secrets), logger };
-  const ports = sendPorts(undefined, options.callTimeoutMs);
+  const ports = sendPorts();
   return {
     options,
     schemas: undefined,

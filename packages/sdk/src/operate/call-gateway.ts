@@ -16,7 +16,7 @@ import {
 
 /** The client whose gateway is operated: `new Holdfast(...)` or `new HoldfastClient(...)`. */
 export interface OperatedClient {
-  readonly options: GatewayAccess & { readonly id: string; readonly callTimeoutMs?: number };
+  readonly options: GatewayAccess & { readonly id: string };
   /** The option `fetch`. */
   readonly fetch?: FetchLike | undefined;
 }
@@ -43,8 +43,7 @@ export async function callGatewayApi<T extends object>(
   const headers: Record<string, string> = body === undefined ? {} : { "Content-Type": "application/json" };
   const sent = body === undefined ? {} : { body: JSON.stringify(body) };
   const fetch = client.fetch ?? ((to: string, init: RequestInit) => globalThis.fetch(to, init));
-  const { callTimeoutMs } = client.options;
-  const ports = { clock: systemClock, timers: systemTimers, random: systemRandom, fetch, callTimeoutMs };
+  const ports = { clock: systemClock, timers: systemTimers, random: systemRandom, fetch };
   const answer = await callSigned(client.options, { ...request, ...sent, url, headers }, ports, judge);
   if (!answer.ok) {
     const code = answer.reason.includes(KEYS_REFUSED) ? "UNAUTHORIZED" : "GATEWAY_UNREACHABLE";

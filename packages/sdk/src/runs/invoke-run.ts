@@ -1,9 +1,9 @@
 /** Starts a run of one function at the gateway: reads the options, makes the request, says what came of it. */
-import { type Clock, HoldfastError, messageOf } from "@holdfast/core";
-import { isRecord, jsonNestsDeeperThan, WIRE_LIMITS } from "@holdfast/protocol";
+import { type Clock, HoldfastError } from "@holdfast/core";
+import { isRecord } from "@holdfast/protocol";
 import type { UntypedData } from "../events/event-types.ts";
 import { apiBase, type GatewayAccess } from "../events/gateway-access.ts";
-import { depthProblem, jsonProblem } from "../events/json-depth.ts";
+import { checkDepth, jsonProblem } from "../events/json-depth.ts";
 import { checkData, checkSize, seedHeader } from "../events/send-events.ts";
 import {
   callFailed,
@@ -144,9 +144,7 @@ function encode(body: { readonly data: unknown }): string {
   }
   checkData(body.data, "The data of invoke()");
   // The body is a level itself.
-  if (jsonNestsDeeperThan(text, WIRE_LIMITS.maxDataDepth + 1)) {
-    throw new HoldfastError("EVENT_INVALID", `The data of invoke() cannot be sent: ${depthProblem(body.data)}.`);
-  }
+  checkDepth(text, body.data, "The data of invoke()", "EVENT_INVALID");
   checkSize(text, "The data of invoke()");
   return text;
 }

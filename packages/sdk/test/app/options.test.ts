@@ -68,11 +68,7 @@ describe("Invalid client options", () => {
     [{ isDev: "maybe" as never }, {}, "`isDev`"],
     [{}, { HOLDFAST_DEV: "http://" }, "HOLDFAST_DEV"],
     [{ baseUrl: "ftp://x" }, {}, "`baseUrl`"],
-    [
-      { baseUrl: "nope" },
-      {},
-      '`baseUrl` must be an address such as "http://localhost:8288", not "nope". A name of a host',
-    ],
+    [{ baseUrl: "nope" }, {}, '`baseUrl` must be an address such as "http://localhost:8288", not "nope".'],
     [{ baseUrl: "http:/gateway.test" }, {}, "`baseUrl`"],
     [{ baseUrl: "http//gateway.test" }, {}, "`baseUrl`"],
     [{ baseUrl: "http://" }, {}, "`baseUrl`"],
