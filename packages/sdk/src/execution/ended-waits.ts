@@ -27,8 +27,7 @@ export class EndedWaits implements ResultsListener {
   onResults({ results, offset }: EndedResults): void {
     // Some were lost on the way: later ones would be given before them.
     if (offset !== this.#received) return;
-    const list: unknown = JSON.parse(results);
-    if (!Array.isArray(list)) return;
+    const list = listOf(results);
     this.#received += list.length;
     const outcomes = this.#outcomes ?? new Map<string, StepOutcome>();
     this.#outcomes = outcomes;
@@ -51,6 +50,16 @@ export class EndedWaits implements ResultsListener {
       record.outcome = outcome;
       this.#host.send({ type: "ended", hash });
     }
+  }
+}
+
+/** Nothing, where it is not what gateways send. */
+function listOf(results: string): readonly unknown[] {
+  try {
+    const list: unknown = JSON.parse(results);
+    return Array.isArray(list) ? list : [];
+  } catch {
+    return [];
   }
 }
 
