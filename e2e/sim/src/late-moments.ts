@@ -1,7 +1,7 @@
 /**
- * The adversary that waits for a request to be sent, and lets the database's answers to its gateway be late then. Its
- * worker's main thread stands still meanwhile and waits for the lease to be confirmed, by a gateway whose knowledge is old; or
- * the machine that both are on is suspended, or its gateway's, and the monotonic clock with it; or the next request has to
+ * The adversary that waits for a request to be sent, and lets the database's answers to its gateway be late then. The
+ * worker's main thread is blocked meanwhile, and then has the lease confirmed by a gateway that acts on an old answer; or
+ * the machine that both are on is suspended, or the gateway's, and the monotonic clock with it; or the next request has to
  * wait for room on the socket.
  */
 import type { AppNode } from "./app.ts";

@@ -43,7 +43,7 @@ const SEND_EVENTS: RouteDescription = {
   operationId: "sendEvents",
   summary: "Sends one event or several, and starts the runs that they trigger.",
   description:
-    "All events are stored, or none. A field that there is not is ignored, which `warnings` says; without `data` it is refused. The header `x-inngest-event-id-seed` names the request: sent again with the same one, it counts once.",
+    "All events are valid, or none is stored. A field that there is not is ignored, which `warnings` says; without `data` it is refused. The header `x-inngest-event-id-seed` names the request: sent again with the same one, it counts once.",
   tag: "events",
   params: { key: "The event key; without keys anything." },
   body: {

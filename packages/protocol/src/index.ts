@@ -22,7 +22,7 @@ export {
   frameKind,
   wrapReply,
 } from "./codec.ts";
-export { EVENT_FIELDS, matchPathProblem, timestampProblem } from "./event-fields.ts";
+export { EVENT_FIELDS, matchPathProblem, noSuchField, timestampProblem } from "./event-fields.ts";
 export {
   type EventPayload,
   type ExecutionContext,

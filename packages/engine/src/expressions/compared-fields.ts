@@ -1,5 +1,5 @@
 /** Fields of the run's own event that a condition compares with fields of the event that comes in, as `match` does. */
-import { EVENT_FIELDS } from "@holdfast/protocol";
+import { EVENT_FIELDS, noSuchField } from "@holdfast/protocol";
 import type { ASTNode } from "@marcbachmann/cel-js";
 import { conjunctsOf, type Path, pathOf } from "./tree.ts";
 
@@ -24,9 +24,8 @@ export function comparedProblem(condition: ASTNode): string | null {
     for (const path of comparison ? [comparison.own, comparison.incoming] : []) {
       const [variable, first = ""] = path;
       if (EVENT_FIELDS.some((field) => field === first)) continue;
-      const fields = EVENT_FIELDS.map((field) => `\`${field}\``).join(", ");
       const written = `${variable}.data.${path.slice(1).join(".")}`;
-      return `an event has no field \`${first}\`, only ${fields}. Write \`${written}\` (as \`match\`: "${written.slice(6)}")`;
+      return `${noSuchField(first)}. Write \`${written}\` (as \`match\`: "${written.slice(6)}")`;
     }
   }
   return null;

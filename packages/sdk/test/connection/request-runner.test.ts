@@ -18,6 +18,27 @@ const identity = {
   runId: "run",
 };
 
+const request = encodeGatewayFrame({
+  ...identity,
+  kind: "GATEWAY_EXECUTOR_REQUEST",
+  appName: "app",
+  functionId: "",
+  requestPayload: new Uint8Array(1),
+  leaseId: "lease",
+  jobId: "",
+});
+
+/** What no test here is about. */
+const QUIET = {
+  leaseGuard: { whenConfirmed: () => undefined, onRevocation: () => {}, recheck: () => {} },
+  sdkVersion: "test",
+  log: () => {},
+  listeners: { hearsLeases: false, onLease: () => {} },
+  lossReason: () => {
+    throw new Error("Nothing is lost.");
+  },
+};
+
 /** What is posted to the thread for a request whose checkpoint and reply have bodies of this size. */
 async function posted(bodyBytes: number): Promise<{ sent: readonly MainMessage[]; ledger: Ledger }> {
   const sent: MainMessage[] = [];
@@ -32,24 +53,9 @@ async function posted(bodyBytes: number): Promise<{ sent: readonly MainMessage[]
       },
     },
     ledger,
-    leaseGuard: { whenConfirmed: () => undefined, onRevocation: () => {}, recheck: () => {} },
-    sdkVersion: "test",
-    log: () => {},
-    listeners: { hearsLeases: false, onLease: () => {} },
+    ...QUIET,
     send: (message) => sent.push(message),
     onIdle: () => ended.resolve(),
-    lossReason: () => {
-      throw new Error("Nothing is lost.");
-    },
-  });
-  const request = encodeGatewayFrame({
-    ...identity,
-    kind: "GATEWAY_EXECUTOR_REQUEST",
-    appName: "app",
-    functionId: "",
-    requestPayload: new Uint8Array(1),
-    leaseId: "lease",
-    jobId: "",
   });
   runner.onMessage({ type: "EXECUTION_REQUEST", requestId: "r", request, extensions: [], doubtNumber: 1, asOf: null });
   await ended.promise;
@@ -95,15 +101,9 @@ test("a pass is given what its gateway ends, also what came before it asked, and
       },
     },
     ledger: new Ledger(fakeClock()),
-    leaseGuard: { whenConfirmed: () => undefined, onRevocation: () => {}, recheck: () => {} },
-    sdkVersion: "test",
-    log: () => {},
-    listeners: { hearsLeases: false, onLease: () => {} },
+    ...QUIET,
     send: () => {},
     onIdle: () => ended.resolve(),
-    lossReason: () => {
-      throw new Error("Nothing is lost.");
-    },
   });
   const say = (offset: number, requestId = "r"): void =>
     runner.onMessage({
@@ -111,15 +111,6 @@ test("a pass is given what its gateway ends, also what came before it asked, and
       requestId,
       ended: { kind: "GATEWAY_RESULTS", requestId, results: "[]", offset },
     });
-  const request = encodeGatewayFrame({
-    ...identity,
-    kind: "GATEWAY_EXECUTOR_REQUEST",
-    appName: "app",
-    functionId: "",
-    requestPayload: new Uint8Array(1),
-    leaseId: "lease",
-    jobId: "",
-  });
   say(9);
   runner.onMessage({ type: "EXECUTION_REQUEST", requestId: "r", request, extensions: [], doubtNumber: 1, asOf: null });
   say(0);
