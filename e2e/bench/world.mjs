@@ -250,10 +250,19 @@ export class World {
    * @param {"WAITING" | "RUNNING" | "PENDING"} status
    */
   async countRuns(status) {
-    const response = await fetch(new URL(`/v1/runs?status=${status}&limit=1000`, this.api.url));
-    if (!response.ok) throw new Error(`The list of runs answered ${response.status}.`);
-    const { runs } = /** @type {{ runs: unknown[] }} */ (await response.json());
-    return runs.length;
+    let count = 0;
+    /** @type {string | null} */
+    let cursor = null;
+    do {
+      const query = new URLSearchParams({ status, limit: "1000", ...(cursor === null ? {} : { cursor }) });
+      const response = await fetch(new URL(`/v1/runs?${query}`, this.api.url));
+      if (!response.ok) throw new Error(`The list of runs answered ${response.status}.`);
+      /** @type {{ runs: unknown[], nextCursor: string | null }} */
+      const page = await response.json();
+      count += page.runs.length;
+      cursor = page.nextCursor;
+    } while (cursor !== null);
+    return count;
   }
 
   /** @returns {Promise<Usage>} */

@@ -25,7 +25,7 @@ export const waits = [
     title: "{n} runs wait, each for an event of its own that names it; then the events come",
     rounds: 5,
     warmUps: WARM_UPS,
-    sizes: { tiny: 20, quick: 500, usual: 1000, large: 1000 },
+    sizes: { tiny: 20, quick: 500, usual: 10000, large: 1000 },
     measure: answers,
     shown: [
       { label: "events/s until the runs end", value: "answersPerSecond", digits: 0, better: "higher", aim: 8000 },
