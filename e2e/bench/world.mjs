@@ -2,6 +2,8 @@
  * Gateways, workers and Postgres of a scenario, each in a process of its own; Postgres syncs every commit to disk. They are
  * asked only what every build answers: the HTTP API, the SDK's entry point, the operating system, the server's counters.
  */
+
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { createDatabase, startTestPostgres } from "@holdfast/testing";
@@ -112,8 +114,9 @@ export class World {
   /** @param {string} name */
   #profiling(name) {
     if (this.#profiles === undefined) return [];
-    const file = `${name}${this.#options.plain ? "-plain" : ""}-${this.#build.label.replaceAll(/\W/g, "-")}.cpuprofile`;
-    return ["--cpu-prof", `--cpu-prof-dir=${this.#profiles}`, `--cpu-prof-name=${file}`];
+    // Each thread writes one of its own: the file's name says which, and a name that is given would be that of all.
+    const folder = `${name}${this.#options.plain ? "-plain" : ""}-${this.#build.label.replaceAll(/\W/g, "-")}`;
+    return ["--cpu-prof", `--cpu-prof-dir=${join(this.#profiles, folder)}`];
   }
 
   get build() {
@@ -257,8 +260,7 @@ export class World {
       const query = new URLSearchParams({ status, limit: "1000", ...(cursor === null ? {} : { cursor }) });
       const response = await fetch(new URL(`/v1/runs?${query}`, this.api.url));
       if (!response.ok) throw new Error(`The list of runs answered ${response.status}.`);
-      /** @type {{ runs: unknown[], nextCursor: string | null }} */
-      const page = await response.json();
+      const page = /** @type {{ runs: unknown[], nextCursor: string | null }} */ (await response.json());
       count += page.runs.length;
       cursor = page.nextCursor;
     } while (cursor !== null);

@@ -1,51 +1,38 @@
 #!/usr/bin/env node
-/** The program `holdfast-gateway`: reads the command line, runs the command, and ends with its exit code. */
-import { errorPage, HoldfastError, messageOf } from "@holdfast/core";
-import { type Invocation, parseCommandLine } from "./cli/command-line.ts";
-import { EXIT, exitCodeOf } from "./cli/exit-codes.ts";
-import { endWithReader, processOutput, whenPrinted } from "./cli/output.ts";
-import { runCommand } from "./cli/run-command.ts";
-import { VERSION } from "./version.ts";
-
-const LONG_RUNNING: readonly string[] = ["dev", "start"];
+/**
+ * The program `holdfast-gateway`: carries out its command line, and ends with the exit code of that.
+ *
+ * `dev` and `start` do so in a thread (docs/decisions/0155), which is started before anything else is loaded.
+ */
+import { failureText } from "./cli/failure-text.ts";
 
 async function main(): Promise<number> {
-  const { env, argv, stdout } = process;
-  const invocation: Invocation = parseCommandLine(argv.slice(2), stdout.columns);
-  const output = processOutput(env);
-  switch (invocation.type) {
-    case "help":
-      endWithReader();
-      output.print(invocation.text);
-      return EXIT.done;
-    case "version":
-      output.print(`${VERSION}\n`);
-      return EXIT.done;
-    case "command": {
-      const { name, args, flags } = invocation;
-      if (!LONG_RUNNING.includes(name)) endWithReader();
-      return runCommand(name, { args, flags, env, output });
-    }
-  }
+  const words = process.argv.slice(2);
+  if (words[0] === "dev" || words[0] === "start") return serve();
+  const [{ carryOut }, { endWithReader, processOutput }] = await Promise.all([
+    import("./cli/carry-out.ts"),
+    import("./cli/output.ts"),
+  ]);
+  endWithReader();
+  const { env, stdout } = process;
+  return carryOut(words, { env, output: processOutput(env), columns: stdout.columns, serve });
 }
 
-function report(error: unknown): void {
-  const code = HoldfastError.is(error) ? error.code : "INTERNAL";
-  const message = HoldfastError.is(error) ? error.message : `Unexpected: ${messageOf(error)}`;
-  const asJson = process.argv.includes("--json") || /^(1|on|true)$/i.test(process.env.HOLDFAST_GATEWAY_JSON ?? "");
-  process.stderr.write(
-    asJson ? `${JSON.stringify({ error: message, code })}\n` : `holdfast-gateway: ${message} (${code})\n`,
-  );
-  // Wrong usage says itself what to do.
-  if (asJson || !process.stderr.isTTY || code === "GATEWAY_USAGE") return;
-  process.stderr.write(`More: ${errorPage(code) ?? `holdfast-gateway explain ${code}`}\n`);
+async function serve(): Promise<number> {
+  const { serveInThread } = await import("./cli/serve/gateway-process.ts");
+  return serveInThread();
 }
 
-main().then(end, (error: unknown) => {
-  report(error);
-  end(exitCodeOf(error));
-});
+async function fail(error: unknown): Promise<number> {
+  const { argv, env, stderr } = process;
+  stderr.write(failureText(error, { argv, env, isTerminal: stderr.isTTY }));
+  const { exitCodeOf } = await import("./cli/exit-codes.ts");
+  return exitCodeOf(error);
+}
 
-function end(code: number): void {
+async function end(code: number): Promise<void> {
+  const { whenPrinted } = await import("./cli/output.ts");
   whenPrinted(() => process.exit(code));
 }
+
+main().catch(fail).then(end);

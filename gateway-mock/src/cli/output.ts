@@ -34,14 +34,27 @@ export function whenPrinted(done: () => void): void {
   writeOut("", "utf8", () => void process.stderr.write("", done));
 }
 
-export function processOutput(env: Readonly<Record<string, string | undefined>>): Output {
-  const isTerminal = stdout.isTTY === true;
+export interface OutputStream {
+  readonly isTTY?: boolean;
+  readonly columns?: number | undefined;
+  write(text: string): unknown;
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+export function processOutput(env: Environment): Output {
+  const { isTTY, columns } = stdout;
+  return outputOf({ stdout: { isTTY, columns, write: (text) => writeOut(text) }, stderr: process.stderr }, env);
+}
+
+export function outputOf(streams: Readonly<Record<"stdout" | "stderr", OutputStream>>, env: Environment): Output {
+  const isTerminal = streams.stdout.isTTY === true;
   return {
-    print: (text) => void writeOut(text),
-    note: (text) => void process.stderr.write(text),
+    print: (text) => void streams.stdout.write(text),
+    note: (text) => void streams.stderr.write(text),
     isTerminal,
-    showsProgress: process.stderr.isTTY === true,
-    columns: stdout.columns || PIPE_COLUMNS,
+    showsProgress: streams.stderr.isTTY === true,
+    columns: streams.stdout.columns || PIPE_COLUMNS,
     colours: isTerminal && !env.NO_COLOR && env.TERM !== "dumb",
   };
 }

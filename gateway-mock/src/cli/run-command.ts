@@ -1,16 +1,14 @@
-/** Runs a command; each is loaded when it is asked for. */
+/** Runs a command that is not a gateway itself; each is loaded when it is asked for. */
 import { unreachable } from "@holdfast/core";
+import type { Mode } from "../config/modes.ts";
 import { type CommandName, type GraphCommand, isFaultCommand, isGraphCommand } from "./command-spec.ts";
 import type { CommandContext } from "./context.ts";
 import type { ExitCode } from "./exit-codes.ts";
 
-export async function runCommand(name: CommandName, context: CommandContext): Promise<ExitCode> {
+export async function runCommand(name: Exclude<CommandName, Mode>, context: CommandContext): Promise<ExitCode> {
   if (isFaultCommand(name)) return (await import("./faults.ts")).runFaultCommand(name, context);
   if (isGraphCommand(name)) return runGraphCommand(name, context);
   switch (name) {
-    case "dev":
-    case "start":
-      return (await import("./serve.ts")).serve(name, context);
     case "migrate":
       return (await import("./migrate.ts")).migrateDatabase(context);
     case "doctor":

@@ -280,6 +280,10 @@ export const ERROR_CATALOGUE = {
     summary: "A command, or a call of `holdfast/operate`, found no gateway at its address.",
     fix: "Start one, or name its address: `--url` or HOLDFAST_GATEWAY_URL of commands, `baseUrl` of apps, HOLDFAST_BASE_URL or HOLDFAST_DEV of both.",
   },
+  GATEWAY_OUT_OF_MEMORY: {
+    summary: "The process of a gateway reached the limit of its heap, and ended.",
+    fix: "Start it again: what it had acknowledged is in the database, and runs go on from there. `NODE_OPTIONS=--max-old-space-size=<megabytes>` gives it more. If it happens again, say what runs: a gateway's memory follows what is in flight.",
+  },
   PORT_BUSY: {
     summary: "The port is in use by another program.",
     fix: "Stop that program or choose another port with `--port` (0 = any free one).",

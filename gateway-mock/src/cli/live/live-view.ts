@@ -7,7 +7,7 @@ import { type Seen, statusLines } from "./status-lines.ts";
 const EVERY_MS = 1_000;
 
 export interface LiveTerminal {
-  readonly columns?: number;
+  readonly columns?: number | undefined;
   on(event: "resize", listener: () => void): unknown;
   off(event: "resize", listener: () => void): unknown;
 }

@@ -1,36 +1,47 @@
-/** `dev` and `start`: read the configuration, start a gateway, end it on a signal. */
+/** `dev` and `start`: read the configuration, start a gateway, end it when it is asked to. */
 import { realpathSync } from "node:fs";
 import { HoldfastError, type Log, sleep, systemTimers } from "@holdfast/core";
 import { EXTENDED_INTERVALS, PLAIN_INTERVALS } from "@holdfast/protocol";
-import { COMMAND_OPTIONS } from "../config/command-options.ts";
-import { resolveConfig } from "../config/config.ts";
-import { readGatewayFile } from "../config/config-file.ts";
-import type { GatewayOptions } from "../config/gateway-options.ts";
-import { gatewayOptions, gatewayRows, MODE_DEFAULTS, type Mode, plannedOptions } from "../config/modes.ts";
-import { settingText, shownSettings } from "../config/print-config.ts";
-import { readSettings, type Setting, valuesOf } from "../config/settings.ts";
-import { unknownVariables } from "../config/unknown-variables.ts";
-import { type Overview, readOverview, type StartedParts } from "../gateway-overview.ts";
-import { type Gateway, REAL_PORTS, startGatewayOn } from "../server.ts";
-import { VERSION } from "../version.ts";
-import { COMMANDS } from "./commands.ts";
-import type { CommandContext } from "./context.ts";
-import { EXIT, type ExitCode } from "./exit-codes.ts";
-import { greeting } from "./greeting.ts";
-import { invokedAs } from "./invoked-as.ts";
-import { linesInTurns } from "./lines-in-turns.ts";
-import { startLiveView } from "./live/live-view.ts";
-import { StatusArea } from "./live/status-area.ts";
-import { wantsLive } from "./live/wants-live.ts";
-import { createLog } from "./logger.ts";
-import { type Output, outliveReaders, printJson } from "./output.ts";
+import { COMMAND_OPTIONS } from "../../config/command-options.ts";
+import { resolveConfig } from "../../config/config.ts";
+import { readGatewayFile } from "../../config/config-file.ts";
+import type { GatewayOptions } from "../../config/gateway-options.ts";
+import { gatewayOptions, gatewayRows, MODE_DEFAULTS, type Mode, plannedOptions } from "../../config/modes.ts";
+import { settingText, shownSettings } from "../../config/print-config.ts";
+import { readSettings, type Setting, valuesOf } from "../../config/settings.ts";
+import { unknownVariables } from "../../config/unknown-variables.ts";
+import { type Overview, readOverview, type StartedParts } from "../../gateway-overview.ts";
+import { type Gateway, REAL_PORTS, startGatewayOn } from "../../server.ts";
+import { VERSION } from "../../version.ts";
+import { COMMANDS } from "../commands.ts";
+import type { CommandContext } from "../context.ts";
+import { EXIT, type ExitCode } from "../exit-codes.ts";
+import { greeting } from "../greeting.ts";
+import { invokedAs } from "../invoked-as.ts";
+import { linesInTurns } from "../lines-in-turns.ts";
+import { startLiveView } from "../live/live-view.ts";
+import { StatusArea } from "../live/status-area.ts";
+import { wantsLive } from "../live/wants-live.ts";
+import { createLog } from "../logger.ts";
+import { type Output, printJson } from "../output.ts";
+import { tableText } from "../table.ts";
 import { stopRequests } from "./stop-requests.ts";
-import { tableText } from "./table.ts";
+import type { Terminal } from "./terminal.ts";
 
 const START_PATIENCE_MS = 3_000;
 /** What a local Postgres that is being made may take to end and to be removed. */
 const GIVEN_UP_MS = 10_000;
 const VARIABLES = COMMANDS.flatMap(({ rows }) => Object.values(rows).flatMap(({ variables }) => variables));
+
+/** What it runs in. */
+export interface Host {
+  /** The file that was started, as the user named it. */
+  readonly script: string;
+  /** Where the log goes. */
+  readonly terminal: Terminal;
+  /** Calls for each time that the gateway is asked to end. */
+  onStopAsked(listener: () => void): void;
+}
 
 type ServeOptions = ReturnType<typeof valuesOf<typeof COMMAND_OPTIONS>>;
 
@@ -47,30 +58,30 @@ interface Configuration {
  * @throws HoldfastError what is wrong with the configuration: `GATEWAY_USAGE`, `START_INCOMPLETE`, `OPTION_INVALID`,
  * `SIGNING_KEY_INVALID`; and what `startGateway` throws
  */
-export async function serve(mode: Mode, context: CommandContext): Promise<ExitCode> {
+export async function serve(mode: Mode, context: CommandContext, host: Host): Promise<ExitCode> {
+  const { terminal } = host;
   const configuration = readConfiguration(mode, context);
   const { settings, command } = configuration;
   const strange = unknownVariables(context.env, VARIABLES);
   if (command.printConfig) {
-    printConfig(configuration, context.output);
+    printConfig(configuration, context.output, terminal);
     if (!command.json) for (const sentence of strange) context.output.note(`${sentence}\n`);
     // What would keep it from starting is said then, too.
     resolveConfig(gatewayOptions(mode, settings));
     return EXIT.done;
   }
   const options = gatewayOptions(mode, settings);
-  outliveReaders();
-  const area = new StatusArea(process.stderr);
+  const area = new StatusArea(terminal);
   const lines = linesInTurns(area, (end) => setImmediate(end));
   process.on("exit", () => {
     lines.flush();
     area.end();
   });
   const { NO_COLOR, TERM } = context.env;
-  const colours = process.stderr.isTTY === true && !NO_COLOR && TERM !== "dumb";
-  const log = createLog(lines, command.logLevel, formatOf(mode, command), colours);
+  const colours = terminal.isTTY && !NO_COLOR && TERM !== "dumb";
+  const log = createLog(lines, command.logLevel, formatOf(mode, command, terminal), colours);
   for (const sentence of strange) log("warn", sentence);
-  const stopping = stopRequests(log);
+  const stopping = stopRequests(log, host.onStopAsked);
   let look: (() => Promise<Overview>) | undefined;
   const onStarted = (parts: StartedParts): void => {
     look = () => readOverview(parts);
@@ -89,8 +100,9 @@ export async function serve(mode: Mode, context: CommandContext): Promise<ExitCo
     stopping.asked.then(() => startedSoon(starting, options.databaseUrl === undefined)),
   ]);
   if (gateway === null) return EXIT.done;
-  announce(gateway, { configuration, options, context, log });
-  const endView = look && showsLive(configuration, context) ? startLiveView(area, process.stderr, look) : () => {};
+  announce(gateway, { configuration, options, context, log, script: host.script });
+  const isLive = look && showsLive(configuration, context, terminal);
+  const endView = look && isLive ? startLiveView(area, terminal, look) : () => {};
   const failure = await Promise.race([stopping.asked, gateway.failed]);
   endView();
   if (HoldfastError.is(failure)) {
@@ -121,9 +133,9 @@ function readConfiguration(mode: Mode, { flags, env }: CommandContext): Configur
   };
 }
 
-function printConfig(configuration: Configuration, output: Output): void {
+function printConfig(configuration: Configuration, output: Output, terminal: Terminal): void {
   const { all, command } = configuration;
-  const computed = computedValues(configuration);
+  const computed = computedValues(configuration, terminal);
   const printed = all
     .filter(({ name }) => name !== "printConfig" && name !== "json")
     .map((one) => (one.value === undefined ? { ...one, value: computed[one.name] } : one));
@@ -136,8 +148,11 @@ function printConfig(configuration: Configuration, output: Output): void {
 }
 
 /** Defaults that depend on other options; those of the log are known even where the gateway could not start. */
-function computedValues({ mode, settings, command }: Configuration): Readonly<Record<string, unknown>> {
-  const log = { logFormat: formatOf(mode, command) };
+function computedValues(
+  { mode, settings, command }: Configuration,
+  terminal: Terminal,
+): Readonly<Record<string, unknown>> {
+  const log = { logFormat: formatOf(mode, command, terminal) };
   try {
     const config = resolveConfig({ ...MODE_DEFAULTS[mode], ...plannedOptions(mode, settings) });
     const { connectPort, requestAckMs, allowPrivateFetch, extensions } = config;
@@ -153,14 +168,14 @@ function computedValues({ mode, settings, command }: Configuration): Readonly<Re
   }
 }
 
-function showsLive({ mode, command }: Configuration, { env }: CommandContext): boolean {
-  const { isTTY = false, rows = 0 } = process.stderr;
-  const format = formatOf(mode, command);
+function showsLive({ mode, command }: Configuration, { env }: CommandContext, terminal: Terminal): boolean {
+  const { isTTY, rows = 0 } = terminal;
+  const format = formatOf(mode, command, terminal);
   return mode === "dev" && !command.json && wantsLive({ live: command.live, format, isTerminal: isTTY, rows, env });
 }
 
-function formatOf(mode: Mode, { logFormat }: ServeOptions): "pretty" | "json" {
-  return logFormat ?? (mode === "dev" && process.stderr.isTTY ? "pretty" : "json");
+function formatOf(mode: Mode, { logFormat }: ServeOptions, { isTTY }: Terminal): "pretty" | "json" {
+  return logFormat ?? (mode === "dev" && isTTY ? "pretty" : "json");
 }
 
 /** A gateway that was asked to end as it started: it ends as others when it is there in a moment, else at once. */
@@ -174,9 +189,10 @@ interface Announcement {
   readonly options: GatewayOptions;
   readonly context: CommandContext;
   readonly log: Log;
+  readonly script: string;
 }
 
-function announce(gateway: Gateway, { configuration, options, context, log }: Announcement): void {
+function announce(gateway: Gateway, { configuration, options, context, log, script }: Announcement): void {
   const { mode, settings, command } = configuration;
   const { url, port, connectUrl, connectPort } = gateway;
   if (command.json) {
@@ -190,12 +206,12 @@ function announce(gateway: Gateway, { configuration, options, context, log }: An
   const keys = settings.find(({ name }) => name === "keys")?.source;
   const file = keys?.type === "flag" ? context.flags.keys : undefined;
   const keysFlag = Array.isArray(file) ? `--keys ${file[0]}` : "";
-  context.output.print(greeting({ gateway, options, program: program(context), keysFlag }));
+  context.output.print(greeting({ gateway, options, program: program(context, script), keysFlag }));
 }
 
-function program({ env }: CommandContext): string {
+function program({ env }: CommandContext, script: string): string {
   return invokedAs({
-    script: process.argv[1] ?? "",
+    script,
     node: process.execPath,
     cwd: process.cwd(),
     env,

@@ -1,6 +1,6 @@
-/** When a gateway's process is asked to end: signals, and the end of a parent that holds an IPC channel. */
+/** When a gateway is asked to end, and what ends it unasked. */
 import { type Log, messageOf } from "@holdfast/core";
-import { EXIT } from "./exit-codes.ts";
+import { EXIT } from "../exit-codes.ts";
 
 export interface StopRequests {
   readonly asked: Promise<void>;
@@ -8,7 +8,8 @@ export interface StopRequests {
   readonly forced: Promise<void>;
 }
 
-export function stopRequests(log: Log): StopRequests {
+/** `onAsked` calls its listener for each time that the gateway is asked; the third ends it at once. */
+export function stopRequests(log: Log, onAsked: (listener: () => void) => void): StopRequests {
   let count = 0;
   let ask = (): void => {};
   let force = (): void => {};
@@ -18,15 +19,12 @@ export function stopRequests(log: Log): StopRequests {
   const forced = new Promise<void>((resolve) => {
     force = resolve;
   });
-  const stop = (): void => {
+  onAsked(() => {
     count += 1;
     ask();
     if (count === 2) force();
     if (count > 2) process.exit(EXIT.failed);
-  };
-  process.on("SIGINT", stop);
-  process.on("SIGTERM", stop);
-  if (process.send) process.on("disconnect", stop);
+  });
   const fatal = (error: unknown): void => {
     log(
       "error",

@@ -1,0 +1,40 @@
+import { fileURLToPath } from "node:url";
+import { spawnNode } from "@holdfast/testing";
+import { expect, onTestFinished, test } from "vitest";
+import { gatewayBin } from "../support/gateway.mjs";
+
+/** The gateway of the command runs in a thread: what happens to the process when that thread is in trouble. */
+
+const stuck = fileURLToPath(new URL("../fixtures/stuck-gateway.mjs", import.meta.url));
+
+async function gatewayWithFate(fate: string, nodeArgs: readonly string[] = []) {
+  const child = spawnNode(gatewayBin, {
+    name: "The gateway",
+    args: ["dev", "--store", "memory", "--json", "--port", "0", "--connect-port", "0"],
+    env: { HOLDFAST_STORE: undefined, DATABASE_URL: undefined, HOLDFAST_DATABASE_URL: undefined, TEST_FATE: fate },
+    execArgv: [...nodeArgs, "--import", stuck],
+  });
+  onTestFinished(async () => void (await child.kill()));
+  await child.waitForLine(/"ready"/);
+  return child;
+}
+
+test("a gateway whose thread computes for ever still ends when it is told so again and again", async () => {
+  const child = await gatewayWithFate("compute");
+  // Three are enough; signals of one kind that arrive together count as one.
+  while (child.running) {
+    process.kill(child.pid, "SIGINT");
+    await Promise.race([child.exited, new Promise((resolve) => setTimeout(resolve, 200))]);
+  }
+  expect(await child.exited).toMatchObject({ code: 1, signal: null });
+});
+
+test("a gateway that runs out of memory says so, and what to do, and ends with 1", async () => {
+  const child = await gatewayWithFate("hoard", ["--max-old-space-size=64"]);
+  expect(await child.exited).toMatchObject({ code: 1, signal: null });
+  const line = child.lines.find((one) => one.includes("GATEWAY_OUT_OF_MEMORY")) ?? "";
+  expect(JSON.parse(line)).toEqual({
+    error: expect.stringContaining("--max-old-space-size="),
+    code: "GATEWAY_OUT_OF_MEMORY",
+  });
+});
