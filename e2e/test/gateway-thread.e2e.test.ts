@@ -1,3 +1,4 @@
+import { totalmem } from "node:os";
 import { fileURLToPath } from "node:url";
 import { spawnNode } from "@holdfast/testing";
 import { expect, onTestFinished, test } from "vitest";
@@ -18,6 +19,14 @@ async function gatewayWithFate(fate: string, nodeArgs: readonly string[] = []) {
   await child.waitForLine(/"ready"/);
   return child;
 }
+
+const memoryBytes = Math.min(process.constrainedMemory() || Number.POSITIVE_INFINITY, totalmem());
+
+test.runIf(memoryBytes >= 2 ** 31)("where there is memory, the thread has room for young objects", async () => {
+  const child = await gatewayWithFate("sayLimits");
+  const line = await child.waitForLine(/^LIMITS /);
+  expect(JSON.parse(line.replace("LIMITS ", ""))).toMatchObject({ maxYoungGenerationSizeMb: 192 });
+});
 
 test("a gateway whose thread computes for ever still ends when it is told so again and again", async () => {
   const child = await gatewayWithFate("compute");
