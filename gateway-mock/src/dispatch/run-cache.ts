@@ -2,7 +2,7 @@
  * Owns the runs in memory: their folded state, and the order of everything that is done to one run. Commits go through
  * it, so that what is in memory is what was stored; all of it may be lost at any moment, since the store has the truth.
  */
-import { applyRow, foldRun, isEnded, type RunState } from "@holdfast/engine";
+import { applyRow, foldRun, isEnded, type RunState, type StepMeta } from "@holdfast/engine";
 import type { CommitOutcome, LogRow, NewJob, Store, StoredRun, Transition } from "@holdfast/store";
 
 import type { DatabaseTime } from "./database-time.ts";
@@ -33,6 +33,8 @@ export interface AddedRows extends Pick<Transition, "fence" | "log"> {
    * Who fails the run at the same time must find them: the version rises, whatever it is, unless the log has them all.
    */
   readonly raisesVersion: boolean;
+  /** By the place of a row, where it is known without its text: what it says of its step. */
+  readonly metas?: readonly (StepMeta | undefined)[];
 }
 
 /** Of rows that were added: what became of them; null: it is not known, for this error. */
@@ -150,7 +152,7 @@ export class RunCache {
       (outcome) => {
         let isWhole: boolean;
         try {
-          isWhole = this.#applyAdded(runId, run, rows.log, outcome);
+          isWhole = this.#applyAdded(runId, run, rows, outcome);
         } catch (error) {
           return fail(error);
         }
@@ -166,11 +168,11 @@ export class RunCache {
   }
 
   /** Whether the state here, if there is one, has all that the log has. */
-  #applyAdded(runId: string, run: CachedRun, log: readonly LogRow[], outcome: CommitOutcome): boolean {
+  #applyAdded(runId: string, run: CachedRun, { log, metas }: AddedRows, outcome: CommitOutcome): boolean {
     const isBehind = this.#endAdding(runId, run, outcome);
     if (!outcome.won) return true;
     const state = this.peek(runId);
-    if (state) this.#applyStored(state, log, outcome);
+    if (state) this.#applyStored(state, log, outcome, metas);
     else this.#time.observe(outcome.atMs);
     return !isBehind && !outcome.inserted.includes(false);
   }
@@ -273,7 +275,12 @@ export class RunCache {
     return state;
   }
 
-  #applyStored(state: RunState, log: readonly LogRow[], outcome: Extract<CommitOutcome, { won: true }>): void {
+  #applyStored(
+    state: RunState,
+    log: readonly LogRow[],
+    outcome: Extract<CommitOutcome, { won: true }>,
+    metas: AddedRows["metas"] = [],
+  ): void {
     const { inserted, version, atMs, seq } = outcome;
     this.#time.observe(atMs);
     state.seq = Math.max(state.seq, seq ?? 0);
@@ -281,7 +288,7 @@ export class RunCache {
     for (const [index, row] of log.entries()) {
       if (!inserted[index]) continue;
       spans?.before(row, atMs);
-      applyRow(state, row, atMs);
+      applyRow(state, row, atMs, metas[index]);
       this.#counts.stored(state, row.kind, atMs);
       this.#notices.stored(state, row, atMs);
     }

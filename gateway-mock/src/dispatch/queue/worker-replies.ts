@@ -262,7 +262,7 @@ export class WorkerReplies {
     if (made.rows.length === 0) return ended(STORED);
     const raisesVersion = ops.some(({ opts }) => opts?.compensate === true);
     dispatch.commits += 1;
-    this.#runs.add(runId, { fence, log: made.rows, raisesVersion }, (outcome, error) => {
+    this.#runs.add(runId, { fence, log: made.rows, metas: made.metas, raisesVersion }, (outcome, error) => {
       // The worker stops and says nothing more of it.
       if (outcome?.won === false) this.#dispatches.finish(dispatch);
       dispatch.commits -= 1;

@@ -6,7 +6,7 @@ import type { LogRow } from "@holdfast/store";
 
 import { jsonText } from "../json/json-text.ts";
 import { parseRetryAfterMs } from "../parse-due.ts";
-import { begunRow, jsonRow, stepCompletedRow, stepFailedRow, stepMeta } from "../run/log-rows.ts";
+import { begunRow, jsonRow, type StepMeta, stepCompletedRow, stepFailedRow, stepMeta } from "../run/log-rows.ts";
 import { ResultPlaces } from "../run/result-places.ts";
 import type { RunState } from "../run/run-state.ts";
 import { isResult } from "../run/step-ops.ts";
@@ -14,7 +14,12 @@ import { numbered, sizeProblem } from "./draft.ts";
 import type { DecideContext } from "./input.ts";
 
 export type CheckpointRows =
-  | { readonly ok: true; readonly rows: readonly LogRow[] }
+  | {
+      readonly ok: true;
+      readonly rows: readonly LogRow[];
+      /** By the place of a row: what it says of its step, so that it need not be read out of its text again. */
+      readonly metas: readonly (StepMeta | undefined)[];
+    }
   | { readonly ok: false; readonly message: string };
 
 /**
@@ -23,21 +28,25 @@ export type CheckpointRows =
  */
 export function checkpointRows(state: RunState, ops: readonly Op[], ctx: DecideContext): CheckpointRows {
   const rows: LogRow[] = [];
-  const seen = new Set<string>();
+  const metas: (StepMeta | undefined)[] = [];
+  // Mostly there is one op, which cannot have come before.
+  const seen = ops.length > 1 ? new Set<string>() : null;
+  let settled = 0;
   const places = new ResultPlaces(state);
   for (const op of ops) {
     if (op.op === "None") continue;
-    const isNew = !state.memo.has(op.id) && !seen.has(op.id);
+    const isNew = !state.memo.has(op.id) && !seen?.has(op.id);
     const place = isResult(op) ? places.placeOf(op, isNew) : undefined;
     if (!isNew) continue;
     switch (op.op) {
       case "StepRun":
       case "Step":
-        rows.push(stepCompletedRow(op.id, stepMeta(op, op.attempt ?? 0, place), jsonText(op.data)));
+      case "StepFailed": {
+        const meta = stepMeta(op, op.attempt ?? 0, place);
+        metas[rows.length] = meta;
+        rows.push(op.op === "StepFailed" ? stepFailedRow(op.id, meta, errorOf(op)) : completedRow(op, meta));
         break;
-      case "StepFailed":
-        rows.push(stepFailedRow(op.id, stepMeta(op, op.attempt ?? 0, place), errorOf(op)));
-        break;
+      }
       case "StepError":
         rows.push(...failedAttempt(state, op, ctx));
         break;
@@ -48,12 +57,15 @@ export function checkpointRows(state: RunState, ops: readonly Op[], ctx: DecideC
       default:
         return { ok: false, message: `A checkpoint cannot hold ${op.op}.` };
     }
-    seen.add(op.id);
+    seen?.add(op.id);
+    settled += 1;
   }
-  const problem = sizeProblem(state, ctx, state.memo.size + seen.size, rows);
+  const problem = sizeProblem(state, ctx, state.memo.size + settled, rows);
   if (problem !== null) return { ok: false, message: problem };
-  return { ok: true, rows: state.revivals === 0 ? rows : numbered(rows, state.revivals) };
+  return { ok: true, rows: state.revivals === 0 ? rows : numbered(rows, state.revivals), metas };
 }
+
+const completedRow = (op: Op, meta: StepMeta): LogRow => stepCompletedRow(op.id, meta, jsonText(op.data));
 
 function failedAttempt(state: RunState, op: Op, ctx: DecideContext): LogRow[] {
   const failed = state.attempts.get(op.id) ?? 0;

@@ -9,12 +9,14 @@ import {
   type DeferMeta,
   type DispatchedMeta,
   type FailureMeta,
+  memoOf,
   type OpenMeta,
   type PinMeta,
   type RevivalMeta,
   readMeta,
   readRunCreated,
   readStepRow,
+  type SettledKind,
   type StepMeta,
   type StepPlan,
 } from "./log-rows.ts";
@@ -61,8 +63,11 @@ export function fold(state: RunState, log: readonly StoredLogRow[]): RunState {
   return state;
 }
 
-/** Moves `state` on by one fact, written at `atMs`. After the end nothing changes any more. */
-export function applyRow(state: RunState, row: LogRow, atMs: number): void {
+/**
+ * Moves `state` on by one fact, written at `atMs`. After the end nothing changes any more. `meta`: of a step that has
+ * ended what the row's text says of it, where it was just made.
+ */
+export function applyRow(state: RunState, row: LogRow, atMs: number, meta?: StepMeta): void {
   if (isEnded(state.status) && row.kind !== "RUN_REVIVED") return;
   switch (row.kind) {
     case "RUN_CREATED":
@@ -77,7 +82,7 @@ export function applyRow(state: RunState, row: LogRow, atMs: number): void {
       return;
     case "STEP_COMPLETED":
     case "STEP_FAILED":
-      return applySettled(state, row.kind, row);
+      return applySettled(state, row.kind, row, meta);
     case "STEP_ATTEMPT_FAILED":
       return applyAttemptFailed(state, row, atMs);
     case "PASS_FAILED":
@@ -230,10 +235,10 @@ export function openStepOf(meta: OpenMeta, phase: OpenStep["phase"], dueMs: numb
   };
 }
 
-function applySettled(state: RunState, kind: "STEP_COMPLETED" | "STEP_FAILED", row: LogRow): void {
+function applySettled(state: RunState, kind: SettledKind, row: LogRow, known: StepMeta | undefined): void {
   const { key } = row;
   if (state.memo.has(key)) return;
-  const { meta, memo } = readStepRow(kind, row.dataJson);
+  const { meta, memo } = known ? { meta: known, memo: memoOf(kind, row.dataJson) } : readStepRow(kind, row.dataJson);
   if (meta.clears) clearWork(state);
   if (meta.undo !== undefined && kind === "STEP_COMPLETED") {
     state.undoable = [...state.undoable, { key, id: meta.undo }];

@@ -240,20 +240,26 @@ const EVENT = ',"event":';
 const MORE = ',"more":[';
 const STEP = '{"step":';
 
+/** Of rows of steps that have ended. */
+export type SettledKind = "STEP_COMPLETED" | "STEP_FAILED";
+
 /**
  * Splits a `STEP_COMPLETED` or `STEP_FAILED` row into its fields, the memo entry of requests, and the text of the
  * result.
  */
-export function readStepRow(
-  kind: "STEP_COMPLETED" | "STEP_FAILED",
-  dataJson: string,
-): { meta: StepMeta; memo: string; text: string } {
+export function readStepRow(kind: SettledKind, dataJson: string): { meta: StepMeta; memo: string; text: string } {
   const field = kind === "STEP_COMPLETED" ? DATA : ERROR;
   const at = dataJson.indexOf(field);
   const meta = JSON.parse(dataJson.slice(STEP.length, at)) as StepMeta;
-  const type = kind === "STEP_COMPLETED" ? "data" : "error";
-  return { meta, memo: `{"type":"${type}"${dataJson.slice(at)}`, text: dataJson.slice(at + field.length, -1) };
+  return { meta, memo: memoAt(kind, dataJson, at), text: dataJson.slice(at + field.length, -1) };
 }
+
+/** The memo entry alone, of a row whose fields are known. */
+export const memoOf = (kind: SettledKind, dataJson: string): string =>
+  memoAt(kind, dataJson, dataJson.indexOf(kind === "STEP_COMPLETED" ? DATA : ERROR));
+
+const memoAt = (kind: SettledKind, dataJson: string, at: number): string =>
+  `{"type":"${kind === "STEP_COMPLETED" ? "data" : "error"}"${dataJson.slice(at)}`;
 
 /** No text inside the fields can hold the key unescaped, so the first one found is the event's. */
 export function readRunCreated(dataJson: string): { meta: RunMeta; eventText: string; moreText: string } {
