@@ -4,12 +4,10 @@ const NEEDS_ESCAPE = /["\\]/;
 
 export function textArray(values: readonly (string | null)[]): string {
   if (values.length === 0) return "{}";
-  if (values.every(isPlain)) return `{"${values.join('","')}"}`;
+  // All are looked at as one text: a look at each costs more than the copy.
+  if (!values.includes(null) && !NEEDS_ESCAPE.test(values.join(""))) return `{"${values.join('","')}"}`;
   return `{${values.map(element).join(",")}}`;
 }
-
-/** It stands in quotes as it is. */
-const isPlain = (value: string | null): boolean => value !== null && !NEEDS_ESCAPE.test(value);
 
 function element(value: string | null): string {
   return value === null ? "NULL" : `"${value.replace(/["\\]/g, "\\$&")}"`;

@@ -1,13 +1,15 @@
 /** Collects writes while one batch is under way, and bounds how much may wait. One writer per store (RUNNER-1). */
-import { type Deferred, deferred, sleep } from "@holdfast/core";
+import { type Deferred, deferred, invariant, sleep } from "@holdfast/core";
 import {
   type BatchLimits,
+  type CommitOutcome,
   type CommitsLost,
   type IntakeItem,
+  type IntakeOutcome,
   StoreError,
+  type Transition,
   takeBatch,
   type Unit,
-  type UnitOutcome,
 } from "@holdfast/store";
 import type { Database } from "../connection/database.ts";
 import { realTime } from "../connection/database.ts";
@@ -28,7 +30,8 @@ export const GROUP_COMMIT_LIMITS = {
 } as const satisfies BatchLimits & Record<string, number>;
 
 export interface GroupCommit {
-  submit(unit: Unit): Promise<UnitOutcome>;
+  commit(transition: Transition): Promise<CommitOutcome>;
+  intake(item: IntakeItem): Promise<IntakeOutcome>;
   readonly waiting: number;
   readonly stats: Readonly<CommitStats>;
   readonly lost: CommitsLost | null;
@@ -79,6 +82,20 @@ export function openGroupCommit(
     running = null;
   };
 
+  const submit: Submit = (unit, settle, refuse) => {
+    const bytes = bytesOf(unit);
+    const full =
+      waiting.length >= GROUP_COMMIT_LIMITS.maxWaitingUnits ||
+      (waiting.length > 0 && waitingBytes + bytes > GROUP_COMMIT_LIMITS.maxWaitingBytes);
+    if (closed || full) {
+      const why = closed ? "The store is closed" : "Too many writes are waiting for the database";
+      return refuse(new StoreError("other", `${why}. Nothing was stored.`));
+    }
+    waiting.push({ unit, bytes, bornAfter: connections.losses, settle, reject: refuse });
+    waitingBytes += bytes;
+    running ??= run();
+  };
+
   return {
     stats: runner.stats,
     get lost() {
@@ -93,21 +110,8 @@ export function openGroupCommit(
       running ??= run();
       return verifying.promise;
     },
-    submit(unit) {
-      const bytes = bytesOf(unit);
-      const full =
-        waiting.length >= GROUP_COMMIT_LIMITS.maxWaitingUnits ||
-        (waiting.length > 0 && waitingBytes + bytes > GROUP_COMMIT_LIMITS.maxWaitingBytes);
-      if (closed || full) {
-        const why = closed ? "The store is closed" : "Too many writes are waiting for the database";
-        return Promise.reject(new StoreError("other", `${why}. Nothing was stored.`));
-      }
-      const entry: Entry = { unit, bytes, bornAfter: connections.losses, done: deferred<UnitOutcome>() };
-      waiting.push(entry);
-      waitingBytes += bytes;
-      running ??= run();
-      return entry.done.promise;
-    },
+    commit: (transition) => commitBy(submit, transition),
+    intake: (item) => intakeBy(submit, item),
     async drain(timeoutMs) {
       const end = new AbortController();
       const idle = (async () => {
@@ -125,6 +129,27 @@ export function openGroupCommit(
     },
   };
 }
+
+type Submit = (unit: Unit, settle: Entry["settle"], refuse: Entry["reject"]) => void;
+
+/** One promise from the writer to the caller that waits for it: each step of a run has one. */
+const commitBy = (submit: Submit, transition: Transition): Promise<CommitOutcome> =>
+  new Promise((resolve, refuse) => {
+    const settle: Entry["settle"] = (result) => {
+      invariant(result.type === "transition", "an outcome answers its unit");
+      resolve(result.outcome);
+    };
+    submit({ type: "transition", transition }, settle, refuse);
+  });
+
+const intakeBy = (submit: Submit, item: IntakeItem): Promise<IntakeOutcome> =>
+  new Promise((resolve, refuse) => {
+    const settle: Entry["settle"] = (result) => {
+      invariant(result.type === "intake", "an outcome answers its unit");
+      resolve(result.outcome);
+    };
+    submit({ type: "intake", item }, settle, refuse);
+  });
 
 const verify = (connections: WriterConnections): Promise<void> =>
   connections.isSure ? Promise.resolve() : connections.verify();

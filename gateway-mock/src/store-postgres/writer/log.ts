@@ -12,7 +12,15 @@ import {
 } from "@holdfast/store";
 import type { LogContext } from "../connection/compact-facts.ts";
 import type { Statement } from "../connection/database.ts";
-import { dataLength, dataList, dataTexts, factsText, IS_NAMED, readFacts } from "../connection/log-rows.ts";
+import {
+  dataLength,
+  dataList,
+  dataTexts,
+  factsText,
+  IS_NAMED,
+  type RowFacts,
+  readFacts,
+} from "../connection/log-rows.ts";
 import { byLength, isBetween, numberArray, ownTextsOf, rowsOf, textArray, textsOf } from "../connection/pg-values.ts";
 
 /** Rows of the runs after those that were seen. Run by run, so that each is a look into the index, however long the log. */
@@ -110,23 +118,21 @@ export function insertLog(
   const made = new Map(runs.map(({ run }) => [run.id, run]));
   const rows = logs.map((log, index) => {
     const context = contextFor(log.runId, made.get(log.runId));
-    return { log, context, place: places[index] ?? 0 };
+    return { log, facts: log.facts, context, place: places[index] ?? 0 };
   });
-  const { short, long } = byLength(rows, ({ log }) => dataLength(log.facts));
+  const { short, long } = byLength(rows, ({ facts }) => dataLength(facts));
   return [
     ...(short.length > 0 ? [insertRows(short, false)] : []),
     ...(long.length > 0 ? [insertRows(long, true)] : []),
   ];
 }
 
-interface PlacedLog {
+interface PlacedLog extends RowFacts {
   readonly log: LogWrite;
-  readonly context: LogContext;
   readonly place: number;
 }
 
 function insertRows(rows: readonly PlacedLog[], isLong: boolean): Statement {
-  const facts = rows.map(({ log, context }) => ({ facts: log.facts, context }));
   return {
     text: `INSERT INTO holdfast.run_log (run_id, seq, at, version, status, facts, data)
 SELECT run_id, (SELECT base FROM log)::bigint + place, now(), version, status, facts, data
@@ -143,8 +149,8 @@ FROM ${rowsOf({
       numberArray(rows.map(({ place }) => place)),
       numberArray(rows.map(({ log }) => log.version)),
       textArray(rows.map(({ log }) => log.status)),
-      textArray(rows.map(({ log }) => factsText(log.facts))),
-      ...(isLong ? dataTexts(facts) : [dataList(facts)]),
+      textArray(rows.map(({ facts }) => factsText(facts))),
+      ...(isLong ? dataTexts(rows) : [dataList(rows)]),
     ],
   };
 }

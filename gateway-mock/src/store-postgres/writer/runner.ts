@@ -2,7 +2,7 @@
  * Carries a batch through whatever happens to it: conflicts, refused data, lost connections, databases that take no
  * writes.
  */
-import { type Deferred, HoldfastError } from "@holdfast/core";
+import { HoldfastError } from "@holdfast/core";
 import {
   type CommitHistograms,
   commitHistograms,
@@ -23,7 +23,9 @@ export interface Entry {
   readonly bytes: number;
   /** How many losses there had been when it was decided. */
   readonly bornAfter: number;
-  readonly done: Deferred<UnitOutcome>;
+  /** One of these two is called, once. */
+  readonly settle: (outcome: UnitOutcome) => void;
+  readonly reject: (error: HoldfastError) => void;
 }
 
 export interface CommitStats {
@@ -87,7 +89,7 @@ export function createBatchRunner(database: Database, writerId: string, remember
   const trusted = (all: readonly Entry[]): readonly Entry[] =>
     all.filter((entry) => {
       if (!connections.isDistrusted(entry)) return true;
-      entry.done.resolve({ type: "transition", outcome: { won: false, why: "version" } });
+      entry.settle({ type: "transition", outcome: { won: false, why: "version" } });
       return false;
     });
 
@@ -166,7 +168,7 @@ const newStats = (): CommitStats => ({
 });
 
 export function reject(entries: readonly Entry[], error: HoldfastError): void {
-  for (const entry of entries) entry.done.reject(error);
+  for (const entry of entries) entry.reject(error);
 }
 
 function settle(
@@ -182,11 +184,11 @@ function settle(
   for (const [index, entry] of entries.entries()) {
     const outcome = outcomes[index];
     if (!outcome) {
-      entry.done.reject(new HoldfastError("INTERNAL", "A commit has no outcome."));
+      entry.reject(new HoldfastError("INTERNAL", "A commit has no outcome."));
       continue;
     }
     count(stats, outcome);
-    entry.done.resolve(outcome);
+    entry.settle(outcome);
   }
 }
 

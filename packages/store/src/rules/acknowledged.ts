@@ -137,8 +137,8 @@ const isStored = ({ duplicate, lost, outdated }: IntakeOutcome): boolean => !dup
  */
 function asStored(unit: Unit, outcome: UnitOutcome): Unit {
   if (unit.type === "intake" || outcome.type === "intake" || !outcome.outcome.won) return unit;
+  if (!unit.transition.events) return unit;
   const { events, ...transition } = unit.transition;
-  if (!events) return unit;
   const { awaited } = outcome.outcome;
   const stored = events.filter(({ event, ifAwaited }) => !ifAwaited || awaited.includes(event.id));
   return { type: "transition", transition: stored.length > 0 ? { ...transition, events: stored } : transition };

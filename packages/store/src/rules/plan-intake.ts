@@ -23,8 +23,8 @@ export interface Scene {
   readonly flowRules: FlowRules;
   /** Events of units that were decided on a registry of before. */
   readonly outdated: Set<string>;
-  /** By run: keys of the facts that the batch writes. */
-  readonly written: Map<string, Set<string>>;
+  /** By run: the one fact that the batch writes, or the keys of all of them. */
+  readonly written: Map<string, LogRow | Set<string>>;
 }
 
 type IntakeResult = Extract<UnitResult, { event: string }>;
@@ -179,13 +179,16 @@ export function create(run: NewRun, jobs: readonly NewJob[], waits: readonly New
 }
 
 /** For each fact whether it is new: neither in the log nor written by the batch so far. They are, from now on. */
-export function newFacts(runId: string, facts: readonly LogRow[], { found, written }: Scene): boolean[] {
-  let known = written.get(runId);
-  if (!known) {
-    known = new Set();
-    written.set(runId, known);
+export function newFacts(runId: string, facts: readonly LogRow[], { found, written }: Scene): readonly boolean[] {
+  const before = written.get(runId);
+  const [first] = facts;
+  // A step by itself, as most are: nothing of the batch has to be compared with it.
+  if (!before && first && facts.length === 1) {
+    written.set(runId, first);
+    return found.facts.size > 0 && found.facts.has(factKeyOf(runId, first)) ? KNOWN : NEW;
   }
-  const ofBatch = known;
+  const ofBatch = before instanceof Set ? before : new Set(before ? [factKeyOf(runId, before)] : []);
+  written.set(runId, ofBatch);
   return facts.map((fact) => {
     const key = factKeyOf(runId, fact);
     if (found.facts.has(key) || ofBatch.has(key)) return false;
@@ -193,3 +196,6 @@ export function newFacts(runId: string, facts: readonly LogRow[], { found, writt
     return true;
   });
 }
+
+const NEW: readonly boolean[] = [true];
+const KNOWN: readonly boolean[] = [false];
