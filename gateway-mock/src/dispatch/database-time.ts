@@ -51,8 +51,8 @@ export class DatabaseTime {
     const seenMs = atMs - monotonicMs;
     const known = this.#offset;
     if (known === null) this.#offset = { sinceMs: monotonicMs, mostMs: seenMs, beforeMs: seenMs };
-    else if (monotonicMs - known.sinceMs < WINDOW_MS)
-      this.#offset = { ...known, mostMs: Math.max(known.mostMs, seenMs) };
-    else this.#offset = { sinceMs: monotonicMs, mostMs: seenMs, beforeMs: known.mostMs };
+    else if (monotonicMs - known.sinceMs < WINDOW_MS) {
+      if (seenMs > known.mostMs) this.#offset = { ...known, mostMs: seenMs };
+    } else this.#offset = { sinceMs: monotonicMs, mostMs: seenMs, beforeMs: known.mostMs };
   }
 }
