@@ -9,7 +9,7 @@ export interface ReadRun {
 }
 
 const AT_ONCE = 2;
-const MOST_RUNS = 50;
+const MOST_RUNS = 64;
 
 /**
  * Reads runs from the store. Those who ask while others are read share the next reads: a crowd costs few statements.
@@ -19,6 +19,7 @@ export class RunReads {
   readonly #markOf: () => number;
   readonly #waiting = new Map<string, Deferred<ReadRun>>();
   #underWay = 0;
+  #isComing = false;
 
   constructor(store: Pick<Store, "loadRuns">, markOf: () => number) {
     this.#store = store;
@@ -32,9 +33,18 @@ export class RunReads {
       wanted = deferred();
       this.#waiting.set(runId, wanted);
     }
-    this.#next();
+    if (!this.#isComing && this.#underWay < AT_ONCE) {
+      this.#isComing = true;
+      void Promise.resolve().then(this.#begin);
+    }
     return wanted.promise;
   }
+
+  /** When those are here that ask in the same turn. */
+  readonly #begin = (): void => {
+    this.#isComing = false;
+    this.#next();
+  };
 
   #next(): void {
     if (this.#underWay >= AT_ONCE || this.#waiting.size === 0) return;
@@ -45,6 +55,7 @@ export class RunReads {
       this.#underWay -= 1;
       this.#next();
     });
+    this.#next();
   }
 
   async #readRuns(wanted: readonly (readonly [string, Deferred<ReadRun>])[]): Promise<void> {

@@ -141,8 +141,8 @@ export function coalescedWaits(query: Query): Pick<Store, "findWaits" | "waitPat
   };
 }
 
-/** Of one statement: a page of each of these is in memory. */
-const TOGETHER = { atOnce: 2, most: 64 } as const;
+/** Of one statement, as many as one commit tells of; a page of each of these is in memory. */
+const TOGETHER = { atOnce: 2, most: 128 } as const;
 
 export async function waitsOfRuns(query: Query, runIds: readonly string[]): Promise<StoredWait[]> {
   const rows = await query<WaitRow>(

@@ -87,6 +87,7 @@ test("a state read by a claim before a checkpoint does not replace the newer cac
   expect(runs.peek(RUN)?.version).toBe(1);
   runs.forget(RUN);
   const loading = runs.load(RUN);
+  await expect.poll(() => reads.length).toBe(1);
   reads.shift()?.();
   expect([...((await loading)?.memo.keys() ?? [])]).toEqual(["a"]);
 });
@@ -94,6 +95,7 @@ test("a state read by a claim before a checkpoint does not replace the newer cac
 test("a state read while a checkpoint was being stored is read again", async () => {
   const { runs, reads, added, memo } = bench();
   const loading = runs.load(RUN);
+  await expect.poll(() => reads.length).toBe(1);
   await added(done("a"), true);
   reads.shift()?.();
   await expect.poll(() => reads.length).toBe(1);

@@ -20,7 +20,12 @@ const names = (from: number, to: number): string[] =>
 
 test("a read requested while others run shares the next batch, which starts after the call", async () => {
   const { asked, reads, moveOn } = bench();
-  const results = [...names(0, 64), "none", "run-63"].map((id) => reads.read(id));
+  const results = [reads.read("run-0")];
+  await Promise.resolve();
+  results.push(reads.read("run-1"));
+  await Promise.resolve();
+  results.push(...[...names(2, 80), "none", "run-79"].map((id) => reads.read(id)));
+  await Promise.resolve();
   expect(asked.map(({ ids }) => ids)).toEqual([["run-0"], ["run-1"]]);
   // Asked again while it is read: what is under way may have been read before the call.
   const again = reads.read("run-0");
@@ -28,21 +33,34 @@ test("a read requested while others run shares the next batch, which starts afte
   asked[0]?.answer();
   expect(await results[0]).toMatchObject({ stored: { head: { id: "run-0" } }, mark: 0 });
   await Promise.resolve();
-  expect(asked[2]?.ids).toEqual(names(2, 52));
+  expect(asked[2]?.ids).toEqual(names(2, 66));
   asked[2]?.answer();
   expect(await results[2]).toMatchObject({ mark: 1 });
   await Promise.resolve();
-  expect(asked[3]?.ids).toEqual([...names(52, 64), "none", "run-0"]);
+  expect(asked[3]?.ids).toEqual([...names(66, 80), "none", "run-0"]);
   for (const { answer } of asked) answer();
-  expect(await results[64]).toEqual({ stored: undefined, mark: 1 });
+  expect(await results[80]).toEqual({ stored: undefined, mark: 1 });
   expect(await again).toMatchObject({ stored: { head: { id: "run-0" } }, mark: 1 });
-  expect(await results[65]).toMatchObject({ stored: { head: { id: "run-63" } } });
+  expect(await results[81]).toMatchObject({ stored: { head: { id: "run-79" } } });
   await Promise.all(results);
+});
+
+test("runs that are asked for in one turn are read together", async () => {
+  const { asked, reads } = bench();
+  const results = names(0, 70).map((id) => reads.read(id));
+  await Promise.resolve();
+  expect(asked.map(({ ids }) => ids)).toEqual([names(0, 64), names(64, 70)]);
+  for (const { answer } of asked) answer();
+  expect(await Promise.all(results)).toHaveLength(70);
 });
 
 test("a failed read fails for all callers that share it, and for no other", async () => {
   const { asked, reads } = bench();
-  const results = names(0, 7).map((id) => reads.read(id));
+  const results = [reads.read("run-0")];
+  await Promise.resolve();
+  results.push(reads.read("run-1"));
+  await Promise.resolve();
+  results.push(...names(2, 7).map((id) => reads.read(id)));
   asked[0]?.answer(new Error("away"));
   await expect(results[0]).rejects.toThrow("away");
   await Promise.resolve();
@@ -53,6 +71,7 @@ test("a failed read fails for all callers that share it, and for no other", asyn
   for (const { answer } of asked) answer();
   await results[1];
   const last = reads.read("run-9");
+  await Promise.resolve();
   asked[3]?.answer();
   expect(await last).toMatchObject({ stored: { head: { id: "run-9" } } });
 });

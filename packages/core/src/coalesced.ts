@@ -18,7 +18,8 @@ interface Asked<Item, Answer> {
 
 /**
  * `run` answers for each item, in order. What it finds was read after the call: nothing is joined to a statement that
- * was sent before. A call that comes alone is carried out at once.
+ * was sent before. A call that comes alone is carried out at once, that is, when the calls are here that are made beside
+ * it: where a commit tells a hundred that they may go on, all of them ask in the same turn.
  */
 export function coalesced<Item, Answer>(
   { atOnce, most }: CoalescedLimits,
@@ -26,6 +27,7 @@ export function coalesced<Item, Answer>(
 ): (item: Item) => Promise<Answer> {
   let waiting: Asked<Item, Answer>[] = [];
   let underWay = 0;
+  let isComing = false;
 
   const next = (): void => {
     if (underWay >= atOnce || waiting.length === 0) return;
@@ -36,6 +38,7 @@ export function coalesced<Item, Answer>(
       underWay -= 1;
       next();
     });
+    next();
   };
 
   const carryOut = async (asked: readonly Asked<Item, Answer>[]): Promise<void> => {
@@ -47,10 +50,18 @@ export function coalesced<Item, Answer>(
     }
   };
 
+  const begin = (): void => {
+    isComing = false;
+    next();
+  };
+
   return (item) => {
     const answer = deferred<Answer>();
     waiting.push({ item, answer });
-    next();
+    if (!isComing && underWay < atOnce) {
+      isComing = true;
+      void Promise.resolve().then(begin);
+    }
     return answer.promise;
   };
 }

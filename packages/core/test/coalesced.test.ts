@@ -21,7 +21,11 @@ function statements() {
 test("a call that comes alone is sent at once, and nothing is joined to a statement that was sent before", async () => {
   const { sent, run, asked } = statements();
   const ask = coalesced({ atOnce: 1, most: 10 }, run);
-  const answers = [ask("a"), ask("b"), ask("c")];
+  const answers = [ask("a")];
+  await Promise.resolve();
+  expect(asked()).toEqual(["a"]);
+  answers.push(ask("b"), ask("c"));
+  await Promise.resolve();
   expect(asked()).toEqual(["a"]);
   sent[0]?.answer();
   expect(await answers[0]).toBe("A");
@@ -35,20 +39,36 @@ test("no more statements are under way, and none has more items, than the limits
   const { sent, run, asked } = statements();
   const ask = coalesced({ atOnce: 2, most: 3 }, run);
   const answers = [..."abcdefgh"].map(ask);
-  expect(asked()).toEqual(["a", "b"]);
-  for (let index = 0; index < 4; index++) {
+  await Promise.resolve();
+  expect(asked()).toEqual(["abc", "def"]);
+  for (let index = 0; index < 3; index++) {
     sent[index]?.answer();
     await new Promise((resolve) => setImmediate(resolve));
     expect(sent.length).toBeLessThanOrEqual(index + 3);
   }
-  expect(asked()).toEqual(["a", "b", "cde", "fgh"]);
+  expect(asked()).toEqual(["abc", "def", "gh"]);
   expect(await Promise.all(answers)).toEqual([..."ABCDEFGH"]);
+});
+
+test("calls of one turn are one statement, also those that follow from answers that came together", async () => {
+  const { sent, run, asked } = statements();
+  const ask = coalesced({ atOnce: 2, most: 10 }, run);
+  const answers = [..."abcd"].map(async (item) => ask(`${await ask(item)}!`));
+  await Promise.resolve();
+  expect(asked()).toEqual(["abcd"]);
+  sent[0]?.answer();
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(asked()).toEqual(["abcd", "A!B!C!D!"]);
+  sent[1]?.answer();
+  expect(await Promise.all(answers)).toEqual(["A!", "B!", "C!", "D!"]);
 });
 
 test("a statement that fails fails its own calls, and the next ones are sent", async () => {
   const { sent, run } = statements();
   const ask = coalesced({ atOnce: 1, most: 10 }, run);
-  const [first, second] = [ask("a"), ask("b")];
+  const first = ask("a");
+  await Promise.resolve();
+  const second = ask("b");
   sent[0]?.fail(new Error("refused"));
   await expect(first).rejects.toThrow("refused");
   await new Promise((resolve) => setImmediate(resolve));
