@@ -19,10 +19,20 @@ import type { Query, Statement } from "../connection/database.ts";
 import { codeOf, UNIQUE_VIOLATION } from "../connection/pg-errors.ts";
 import type { WriterSession } from "../connection/writer-session.ts";
 
+import { readAwaited } from "./awaited.ts";
 import { expectNewFacts, type LogAnswer, newerOf, TAKE_NUMBERS } from "./log.ts";
 import { expectMark, isPreconditionFailure, lockExpected, MARKED } from "./preconditions.ts";
 
-import { type BatchMark, lockRows, READ_MARK, type TimeOfMark, timeOfMark, writeStatements, writesOf } from "./sql.ts";
+import {
+  type BatchMark,
+  lockRows,
+  type Marked,
+  READ_MARK,
+  type TimeOfMark,
+  timeOfMark,
+  writeStatements,
+  writesOf,
+} from "./sql.ts";
 import { answering } from "./together.ts";
 
 /** A batch whose COMMIT was sent: if the connection breaks now, it may have been committed or not. */
@@ -89,6 +99,7 @@ async function commitOptimistically(work: Work, found: LockedRows): Promise<read
     const { marked, told } = await session.guard(sendExpected(work, found, plan, log));
     hooks.stats.optimistic += 1;
     hooks.backoff.succeeded();
+    if (found.awaited.size > 0) hooks.backoff.recordAwaited([...found.awaited], readAwaited(marked?.awaited));
     const newer = told ? newerOf(told) : new Map();
     return outcomesOf(units, plan, { atMs: timeOfMark(marked), seqs: seqsOf(plan, told), newer });
   } catch (error) {
@@ -100,7 +111,7 @@ async function commitOptimistically(work: Work, found: LockedRows): Promise<read
 }
 
 interface Answered {
-  readonly marked: TimeOfMark | undefined;
+  readonly marked: Marked | undefined;
   readonly told: LogAnswer | undefined;
 }
 
@@ -123,7 +134,7 @@ async function sendExpected(
   if (!locks && second.length === 0) {
     const parts = { mark: setMark, ...(log ? { log } : {}) };
     const answer = log ? `SELECT ${MARKED}, log.* FROM log` : `SELECT ${MARKED}`;
-    const [row] = (await send(answering(parts, first, answer))) as (TimeOfMark & LogAnswer)[];
+    const [row] = (await send(answering(parts, first, answer))) as (Marked & LogAnswer)[];
     return { marked: row, told: log ? row : undefined };
   }
   const statement = locks?.statement ?? answering({ mark: setMark }, [], `SELECT ${MARKED}`);
@@ -132,7 +143,7 @@ async function sendExpected(
   for (const sent of rest) sent.catch(() => {});
   const [, marks] = await Promise.all(begun);
   const [[told] = []] = await Promise.all(rest);
-  return { marked: (marks as TimeOfMark[])[0], told: log ? (told as LogAnswer | undefined) : undefined };
+  return { marked: (marks as Marked[])[0], told: log ? (told as LogAnswer | undefined) : undefined };
 }
 
 async function commitWithLocks(work: Work): Promise<readonly UnitOutcome[]> {

@@ -5,7 +5,7 @@ import type { LockedRows, Needs, WriteSet } from "@holdfast/store";
 import type { Statement } from "../connection/database.ts";
 import { codeOf, NOT_AS_EXPECTED } from "../connection/pg-errors.ts";
 import { byLength, isAmong, isRegistry, textArray } from "../connection/pg-values.ts";
-
+import { awaitedOf, isAwaited } from "./awaited.ts";
 import { outputLength, updateHeads } from "./heads.ts";
 import { type BatchMark, JOBS_BY_ID, JOBS_BY_ID_AND_RUN, jobParams, MARK_COLUMNS, SET_MARK } from "./sql.ts";
 import { answering } from "./together.ts";
@@ -17,21 +17,27 @@ export const isPreconditionFailure = (error: unknown): boolean => codeOf(error) 
 const expect = (condition: string): string => `CASE WHEN ${condition} THEN NULL ELSE holdfast.expect(false) END`;
 
 /**
- * The mark of a batch; ends the transaction when something waits for one of its events, or when the registry is not the
- * one that the batch was decided on.
+ * The mark of a batch; ends the transaction when something waits for one of its events of which it is not expected, or
+ * when the registry is not the one that the batch was decided on. Answers which are waited for of those where it is.
  */
-const MARK = `${SET_MARK} RETURNING ${MARK_COLUMNS}, ${expect(`NOT EXISTS (
-  SELECT FROM holdfast.waits w WHERE w.name = ANY($3::text[]) AND w.kind IN ('event', 'cancel'))
-  AND ${isRegistry("$4")}`)}`;
+const MARK = `${SET_MARK} RETURNING ${MARK_COLUMNS}, ${awaitedOf("$5::text[]")} AS awaited, ${expect(`NOT EXISTS (
+  SELECT FROM unnest($3::text[]) n WHERE ${isAwaited("n")}) AND ${isRegistry("$4")}`)}`;
 
-export const expectMark = (
+export function expectMark(
   { eventNames }: Needs,
-  { registryVersion }: LockedRows,
+  { registryVersion, awaited }: LockedRows,
   { writerId, batch }: BatchMark,
-): Statement => ({ text: MARK, params: [writerId, batch, textArray(eventNames), registryVersion] });
+): Statement {
+  const others = awaited.size === 0 ? eventNames : eventNames.filter((name) => !awaited.has(name));
+  return { text: MARK, params: [writerId, batch, textArray(others), registryVersion, textArray([...awaited])] };
+}
 
-/** Answers with the time of `mark`; ends the transaction where that changed no row: the batch would have left no mark. */
-export const MARKED = `(SELECT at_ms FROM mark) AS at_ms, ${expect("EXISTS (SELECT FROM mark)")}`;
+/**
+ * Answers with the time of `mark` and the awaited names; ends the transaction where that changed no row: the batch would
+ * have left no mark.
+ */
+export const MARKED = `(SELECT at_ms FROM mark) AS at_ms, (SELECT awaited FROM mark) AS awaited,
+  ${expect("EXISTS (SELECT FROM mark)")}`;
 
 /** Locks jobs as a look does, and compares the fenced ones as one text. */
 const asExpected = (

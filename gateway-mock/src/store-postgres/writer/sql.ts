@@ -30,6 +30,7 @@ import {
   timeOf,
 } from "../connection/pg-values.ts";
 
+import { awaitedOf, readAwaited } from "./awaited.ts";
 import { freeKeys, HOLD_KEYS, holdParams, type KeyRow, READ_EVENTS, READ_KEYS } from "./event-keys.ts";
 import { lockFlowRules, writeFlowRules } from "./flow-rule-rows.ts";
 
@@ -53,8 +54,7 @@ export const MARK_COLUMNS = `${msOf("seen_at")} AS at_ms`;
  * First statement of every batch: leaves the mark by which a commit of unknown fate is recognised, and looks which of
  * the batch's event names something waits for. A wait that was committed before an event was sent is always seen.
  */
-const MARK = `${SET_MARK} RETURNING ${MARK_COLUMNS}, array_to_json(ARRAY(SELECT n FROM unnest($3::text[]) n WHERE EXISTS (
-  SELECT FROM holdfast.waits w WHERE w.name = n AND w.kind IN ('event', 'cancel'))))::text AS awaited,
+const MARK = `${SET_MARK} RETURNING ${MARK_COLUMNS}, ${awaitedOf("$3::text[]")} AS awaited,
   (SELECT version FROM holdfast.registry WHERE one)::float8 AS registry`;
 
 /** Waits for a transaction that still holds the mark, so its answer is final. */
@@ -105,7 +105,7 @@ export async function lockRows(query: Query, needs: Needs, mark: BatchMark): Pro
     runs: new Map(runs.map((row) => [row.id, { ...row, version: Number(row.version) }])),
     eventKeys: new Map(held.map((row) => [eventKeyOf(row.name, row.key), row.event_id])),
     knownEvents: new Set(known.map(({ id }) => id)),
-    awaited: new Set(JSON.parse(marks[0]?.awaited ?? "[]") as string[]),
+    awaited: readAwaited(marks[0]?.awaited),
     registryVersion: Number(marks[0]?.registry),
     signals: new Map(signalRows.map((row) => [row.name, { runId: row.run_id, key: row.key }])),
     flowRules,
@@ -123,6 +123,8 @@ export interface BatchMark {
 }
 
 export type TimeOfMark = Pick<MarkRow, "at_ms">;
+/** What a batch answers that found everything as it expected it. */
+export type Marked = Pick<MarkRow, "at_ms" | "awaited">;
 
 /** The time of the transaction that left the mark. */
 export function timeOfMark(row: TimeOfMark | undefined): number {
