@@ -54,11 +54,18 @@ export class Transitions {
       cas,
       log,
       removeJobs: dice.chance(0.1) ? "all" : [...removed, ...kept],
+      ...(dice.chance(0.3) ? { endsJob: this.#jobOfNoRun() } : {}),
       addJobs: dice.chance(0.7) ? [this.#items.job(runId, functionId)] : [],
       ...(dice.chance(0.4) ? { addWaits: [this.#items.wait(runId, dice.pick(["a", "b"]))] } : {}),
       ...(dice.chance(0.3) ? { removeWaits: dice.pick(["all", ["a"], ["a", "b"]] as const) } : {}),
       ...(dice.chance(0.25) ? { events: [{ ...this.#items.item(), windows: [] }].map(withoutKey) } : {}),
     };
+  }
+
+  /** Of an event, a window or the like; where there is none, one that is over. */
+  #jobOfNoRun(): string {
+    const jobs = [...this.#pair.model.tables.queue.values()].filter(({ runId }) => runId === "");
+    return jobs.length > 0 ? this.#dice.pick(jobs).id : this.#items.id("j");
   }
 
   #end(base: Pick<Transition, "runId" | "fence" | "addJobs">, cas: Transition["cas"]): Transition {

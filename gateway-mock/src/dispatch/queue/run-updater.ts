@@ -58,6 +58,14 @@ export interface RunUpdaterParts {
 
 const MAX_TRIES = 16;
 
+/** How a decision is to be stored. */
+interface Asked {
+  readonly fence: Fence | null;
+  readonly endsJob: string | undefined;
+  /** Its jobs may be for workers whose requests wait for room. */
+  readonly mayWait: boolean;
+}
+
 /**
  * Changes runs: decides and commits, until the decision was made on what is true at its commit, and emits what follows
  * from it.
@@ -111,11 +119,14 @@ export class RunUpdater {
   readonly #waitMatch: DecideContext["waitMatch"] = (condition, eventText) =>
     this.#parts.expressions.matchOf(condition, () => seenText(eventText), this.#parts.time.nowMs());
 
-  /** In its turn: decisions on one run are never made at the same time. */
-  apply(runId: string, input: Input, fence: Fence | null): Promise<DecideOutcome> {
+  /**
+   * In its turn: decisions on one run are never made at the same time. The job `endsJob`, of no run, is over with a
+   * decision that is stored.
+   */
+  apply(runId: string, input: Input, fence: Fence | null, endsJob?: string): Promise<DecideOutcome> {
     return this.#runs.serial(runId, async () => {
       try {
-        return await this.#attempt(runId, input, fence);
+        return await this.#attempt(runId, input, fence, endsJob);
       } catch (error) {
         if (input.type === "fail" || !fence || !isRefusedForData(error)) throw error;
         this.#options.log("error", `Failing a run that cannot be stored: ${messageOf(error)}`, { runId });
@@ -125,7 +136,7 @@ export class RunUpdater {
     });
   }
 
-  async #attempt(runId: string, input: Input, fence: Fence | null): Promise<DecideOutcome> {
+  async #attempt(runId: string, input: Input, fence: Fence | null, endsJob?: string): Promise<DecideOutcome> {
     let takenSignals: ReadonlySet<string> | undefined;
     let reloaded = false;
     for (let tries = 0; tries < MAX_TRIES; tries += 1) {
@@ -154,7 +165,8 @@ export class RunUpdater {
         continue;
       }
       // A worker's report: the run was in memory before, and may be kept there until the worker has room for more.
-      const outcome = await this.#commit(state, decision, fence, input.type === "report");
+      const mayWait = input.type === "report";
+      const outcome = await this.#commit(state, decision, { fence, endsJob, mayWait });
       if (outcome === "signal") takenSignals = await this.#addTakenSignals(decision, takenSignals);
       else if (outcome === "registry") this.#counters.registryMoved += 1;
       else if (outcome !== "again") return outcome;
@@ -176,8 +188,7 @@ export class RunUpdater {
   async #commit(
     state: RunState,
     decision: Decision,
-    fence: Fence | null,
-    mayWait: boolean,
+    { fence, endsJob, mayWait }: Asked,
   ): Promise<DecideOutcome | "again" | "signal" | "registry"> {
     const { intake, functions } = this.#parts;
     // The decision was made in this turn, and so are the runs that its events start.
@@ -190,7 +201,9 @@ export class RunUpdater {
     const endedWaits = endsWaits(state, decision);
     let won = false;
     try {
-      const outcome = await this.#runs.commit(state, writesOf(decision, prepared, { fence, addJobs, registryVersion }));
+      const writes = writesOf(decision, prepared, { fence, addJobs, registryVersion });
+      if (endsJob !== undefined) writes.endsJob = endsJob;
+      const outcome = await this.#runs.commit(state, writes);
       if (!outcome.won) return await this.#onLostCommit(outcome.why, registryVersion);
       won = true;
       this.#warnOfRejected(state, decision);
@@ -285,7 +298,7 @@ function writesOf(
   { log, head, removeJobs, removeWaits, addWaits, revives }: Decision,
   prepared: readonly Prepared[],
   { fence, addJobs, registryVersion }: Required<Pick<DecidedTransition, "fence" | "addJobs" | "registryVersion">>,
-): DecidedTransition {
+): Writes {
   const writes: Writes = { fence, log, head, removeJobs, addJobs, registryVersion };
   if (revives) writes.revives = revives;
   if (removeWaits.length > 0) writes.removeWaits = removeWaits;

@@ -20,7 +20,7 @@ import type { DatabaseTime } from "../database-time.ts";
 import type { DispatcherOptions } from "../ports.ts";
 import type { RunCache } from "../run-cache.ts";
 import { KeptJobs } from "./kept-jobs.ts";
-import type { RunUpdater } from "./run-updater.ts";
+import type { DecideOutcome, RunUpdater } from "./run-updater.ts";
 
 /** Notifies waiting runs: `key` names the event or the run that ended. */
 export interface NotifyJob {
@@ -32,6 +32,16 @@ export interface NotifyJob {
 
 /** Its name as its environment has it. */
 type KnownEvent = Pick<EventDetail, "id" | "name" | "payloadJson">;
+
+interface Delivery {
+  readonly event: KnownEvent;
+  readonly payload: unknown;
+  /** The job that ends with it. */
+  readonly endsJob: string | undefined;
+}
+
+/** `some`: the gateway stops before all were. */
+type Notified = "all" | "all, and the job has ended" | "some";
 
 export interface WaitNotifierParts {
   readonly runs: RunCache;
@@ -85,7 +95,7 @@ export class WaitNotifier {
       const [wait] = await this.#options.store.findWaits({ name: waited, kinds: ["signal"], limit: 1 });
       if (!wait) return null;
       // Else it has just ended, or another step has taken its place.
-      if (await this.#deliverResult(wait, { type: "data", text })) return { runId: wait.runId };
+      if ((await this.#deliverResult(wait, { type: "data", text })) === "won") return { runId: wait.runId };
     }
     throw new HoldfastError(
       "STORE_FAILED",
@@ -102,11 +112,13 @@ export class WaitNotifier {
     const { store, log, settings } = this.#options;
     this.#kept.keep(fence);
     try {
-      const done = await this.#jobs.run(() =>
-        job.kind === "event" ? this.#notifyOfEvent(job.key, job.event) : this.#notifyOfEnd(job.key),
+      const notified = await this.#jobs.run(() =>
+        job.kind === "event"
+          ? this.#notifyOfEvent(job.key, fence.jobId, job.event)
+          : this.#notifyOfEnd(job.key, fence.jobId),
       );
-      if (done) await store.finishJob(fence);
-      else await store.releaseLeases([{ ...fence, lost: false, heldBy: settings.gatewayId }]);
+      if (notified === "all") await store.finishJob(fence);
+      else if (notified === "some") await store.releaseLeases([{ ...fence, lost: false, heldBy: settings.gatewayId }]);
     } catch (error) {
       // The lease expires, and a gateway starts again.
       const about = job.kind === "event" ? { eventId: job.key } : { runId: job.key };
@@ -116,74 +128,78 @@ export class WaitNotifier {
     }
   }
 
-  async #notifyOfEvent(eventId: string, known?: KnownEvent): Promise<boolean> {
+  async #notifyOfEvent(eventId: string, jobId: string, known?: KnownEvent): Promise<Notified> {
     const { store } = this.#options;
-    if (this.#stopped) return false;
+    if (this.#stopped) return "some";
     const event = known ?? (await store.getEvent(eventId));
-    if (!event) return true;
+    if (!event) return "all";
     const payload = await seenTextInTurns(event.payloadJson);
     const matches = matchesOf(await store.waitPaths(event.name), payload);
-    return this.#forEachWait({ name: event.name, kinds: ["event", "cancel"], eventId, matches }, (wait) =>
-      this.#deliverEvent(wait, event, payload),
-    );
+    const query = { name: event.name, kinds: ["event", "cancel"], eventId, matches } as const;
+    return this.#forEachWait(query, jobId, (wait, endsJob) => this.#deliverEvent(wait, { event, payload, endsJob }));
   }
 
-  async #notifyOfEnd(runId: string): Promise<boolean> {
+  async #notifyOfEnd(runId: string, jobId: string): Promise<Notified> {
     const [run] = await this.#options.store.loadRuns([runId]);
-    if (!run || run.head.endedMs === null) return true;
+    if (!run || run.head.endedMs === null) return "all";
     const result = resultOf(run.head);
     const [created] = run.log;
     // What waits for a chain waits for the end of its first run, by its id.
     const root = created?.kind === "RUN_CREATED" ? readRunCreated(created.dataJson).meta.chain?.root : undefined;
-    return this.#forEachWait({ name: root ?? runId, kinds: ["invoke"] }, async (wait) => {
-      await this.#deliverResult(wait, result);
-    });
+    return this.#forEachWait({ name: root ?? runId, kinds: ["invoke"] }, jobId, (wait, endsJob) =>
+      this.#deliverResult(wait, result, endsJob),
+    );
   }
 
-  /** False when the gateway stops before all were notified. */
+  /** `deliver` says whether the run's decision was stored; the only one is stored with the end of the job. */
   async #forEachWait(
     query: Pick<WaitQuery, "name" | "kinds" | "eventId" | "matches">,
-    deliver: (wait: StoredWait) => Promise<void>,
-  ): Promise<boolean> {
+    jobId: string,
+    deliver: (wait: StoredWait, endsJob?: string) => Promise<DecideOutcome | null>,
+  ): Promise<Notified> {
     let after: StoredWait | undefined;
     for (;;) {
-      if (this.#stopped) return false;
+      if (this.#stopped) return "some";
       const waits = await this.#options.store.findWaits({ limit: PAGE, ...query, ...(after ? { after } : {}) });
+      const [only, ...others] = waits;
+      if (only && others.length === 0 && !after) {
+        const outcome = await this.#deliveries.run(() => deliver(only, jobId));
+        return outcome === "won" ? "all, and the job has ended" : "all";
+      }
       await Promise.all(waits.map((wait) => this.#deliveries.run(() => deliver(wait))));
       after = waits.at(-1);
-      if (!after || waits.length < PAGE) return true;
+      if (!after || waits.length < PAGE) return "all";
     }
   }
 
-  async #deliverEvent(wait: StoredWait, event: KnownEvent, payload: unknown): Promise<void> {
+  async #deliverEvent(wait: StoredWait, { event, payload, endsJob }: Delivery): Promise<DecideOutcome | null> {
     const { runs, expressions, updater, time } = this.#parts;
     const { runId, key, expression } = wait;
     runs.retain(runId);
     try {
       if (expression !== null) {
         const state = expressions.readsEvent(expression) ? await runs.load(runId) : NO_STATE;
-        if (!state) return;
+        if (!state) return null;
         const own = await seenTextInTurns(state.eventText);
         if (expressions.mustYield) await expressions.yieldTurn();
-        if (!expressions.holds(expression, { event: own, async: payload, nowMs: time.nowMs() })) return;
+        if (!expressions.holds(expression, { event: own, async: payload, nowMs: time.nowMs() })) return null;
       }
       if (wait.kind === "event") {
         const result = { type: "data", text: event.payloadJson } as const;
-        await updater.apply(runId, { type: "arrived", key, result }, null);
-      } else {
-        const reason = `The run was cancelled by the event "${plainName(event.name)}" (${event.id}).`;
-        await updater.apply(runId, { type: "cancel", reason, waitKey: key }, null);
+        return await updater.apply(runId, { type: "arrived", key, result }, null, endsJob);
       }
+      const reason = `The run was cancelled by the event "${plainName(event.name)}" (${event.id}).`;
+      return await updater.apply(runId, { type: "cancel", reason, waitKey: key }, null, endsJob);
     } finally {
       runs.release(runId);
     }
   }
 
-  async #deliverResult({ runId, key }: StoredWait, result: StepResult): Promise<boolean> {
+  async #deliverResult({ runId, key }: StoredWait, result: StepResult, endsJob?: string): Promise<DecideOutcome> {
     const { runs, updater } = this.#parts;
     runs.retain(runId);
     try {
-      return (await updater.apply(runId, { type: "arrived", key, result }, null)) === "won";
+      return await updater.apply(runId, { type: "arrived", key, result }, null, endsJob);
     } finally {
       runs.release(runId);
     }

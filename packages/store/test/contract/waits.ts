@@ -56,6 +56,35 @@ export function waitsContract(bench: ContractBench): void {
       expect(await bench.store.findWaits(query)).toEqual([]);
     });
 
+    it("the job of an event ends with the decision of the run that it notifies, and only if that is stored", async () => {
+      const run = await seedLeased(bench.store);
+      await bench.store.commit(waiting(run, { name: "w/ends" }));
+      const { id } = await sendEvent("w/ends");
+      const job = await claimOne(bench.another(), "");
+      expect(job).toMatchObject({ id, epoch: 1 });
+      const arrived: Transition = {
+        runId: run.runId,
+        fence: null,
+        cas: 1,
+        log: [logRow("STEP_COMPLETED", "w")],
+        head: { status: "RUNNING" },
+        removeJobs: [],
+        endsJob: id,
+        addJobs: [],
+        removeWaits: ["w"],
+      };
+      expect(await bench.store.commit(arrived)).toEqual(lost("version"));
+      // It was claimed again meanwhile: what is left of it is done all the same.
+      const extension = { jobId: id, epoch: 1, gatewayId: "g", leaseMs: 60_000, next: true };
+      expect(await bench.store.extendLeases([extension])).toEqual([true]);
+      expect(await bench.store.commit({ ...arrived, cas: 2 })).toMatchObject({ won: true });
+      expect(await bench.store.finishJob({ jobId: id, epoch: 2 })).toBe(false);
+      expect(await bench.store.getRun(run.runId)).toMatchObject({ jobs: [{ id: run.jobId }] });
+      await end(run);
+      const malformed = { ...arrived, cas: null, head: undefined, removeWaits: undefined } as unknown as Transition;
+      await expect(bench.store.commit(malformed)).rejects.toThrow("`endsJob` needs `cas`");
+    });
+
     it("a wait is found by the event's values at its indexed paths, page by page", async () => {
       const [a, b] = [await seedLeased(bench.store), await seedLeased(bench.store)];
       const matches = ["", `["data","id"]\n1`, `["data","id"]\n2`, `["data"]\nx`];
