@@ -11,7 +11,7 @@ export interface ParkedLimits {
   readonly mostChars: number;
 }
 
-export const PARKED_LIMITS: ParkedLimits = { mostRuns: 2_000, mostChars: 8_000_000 };
+export const PARKED_LIMITS: ParkedLimits = { mostRuns: 10_000, mostChars: 8_000_000 };
 
 /** When there are too many, those go that have been here for the longest. */
 export class ParkedRuns<Run extends ParkedRun> {
