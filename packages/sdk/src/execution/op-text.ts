@@ -137,9 +137,12 @@ export function placed(ops: readonly OpText[], position: number): readonly OpTex
 
 function withPosition({ hash, text, bytes, parts }: OpText, position: number): OpText {
   const mark = `{"position":${position},`;
-  const op = { hash, text: `${mark}${text.slice(1)}`, bytes: bytes + mark.length - 1 };
-  const [head = "", ...rest] = parts ?? [];
-  return parts === undefined ? op : { ...op, parts: [`${mark}${head.slice(1)}`, ...rest] };
+  const total = bytes + mark.length - 1;
+  if (parts === undefined) return { hash, text: `${mark}${text.slice(1)}`, bytes: total };
+  const [head = "", ...rest] = parts;
+  const marked = [`${mark}${head.slice(1)}`, ...rest];
+  // Cutting a long text copies it. What is only put together is copied when it is looked at, which nothing does here.
+  return { hash, text: marked.reduce((whole, part) => whole + part, ""), bytes: total, parts: marked };
 }
 
 function optsText(opts: StepCall["opts"], args: readonly unknown[] | undefined, more: object | undefined): string {
