@@ -3,8 +3,10 @@
  * again; what a message comes to is copied out once, in a buffer of exact size.
  */
 
+import { type Allocate, ENVELOPE_BYTES, inRoom } from "./byte-memory.ts";
+
 /** Room in front of a message for what surrounds it: a kind and a length, with their tags. */
-const HEAD_BYTES = 16;
+const HEAD_BYTES = ENVELOPE_BYTES;
 const START_BYTES = 4 * 1024;
 /** From this size on bytes are not written to the buffer but put in their place when the message is copied out. */
 const SPLICE_BYTES = 4 * 1024;
@@ -19,9 +21,6 @@ interface Splice {
   at: number;
   readonly bytes: Uint8Array;
 }
-
-/** Where a message goes that is ready; must have that many bytes, all its own. */
-export type Allocate = (bytes: number) => Uint8Array;
 
 const allocateOwn: Allocate = (bytes) => new Uint8Array(bytes);
 
@@ -114,6 +113,25 @@ export class CodecWriter {
     return this.#copyOut(start, allocate);
   }
 
+  /**
+   * As `finish`; where one large field has room around it (`allocateRoomy`) the message is there, and has the envelope of
+   * this kind in front of it, which `envelopeInPlace` finds.
+   */
+  finishRoomy(kind: number, allocate: Allocate = allocateOwn): Uint8Array {
+    const [first, ...others] = this.#splices;
+    if (first === undefined || others.length > 0) return this.finish(allocate);
+    const [before, after] = [
+      this.#buffer.subarray(HEAD_BYTES, first.at),
+      this.#buffer.subarray(first.at, this.#position),
+    ];
+    const message = inRoom(before, first.bytes, after);
+    if (message === undefined) return this.finish(allocate);
+    this.clear();
+    const head = envelopeHead(kind, message.length);
+    new Uint8Array(message.buffer, message.byteOffset - head.length).set(head);
+    return message;
+  }
+
   #copyOut(start: number, allocate: Allocate): Uint8Array {
     const end = this.#position;
     const out = allocate(end - start + this.#splicedBytes);
@@ -184,6 +202,26 @@ export class CodecWriter {
     larger.set(this.#buffer);
     this.#buffer = larger;
   }
+}
+
+/** Of field 2 of a ConnectMessage of this kind; neither is 0. */
+function envelopeHead(kind: number, length: number): Uint8Array {
+  const writer = new CodecWriter();
+  writer.int32(0x08, kind);
+  writer.uint32(0x12, length);
+  return writer.finish();
+}
+
+/** The message with the envelope of this kind that stands in front of it; undefined where none does. */
+export function envelopeInPlace(kind: number, message: Uint8Array): Uint8Array | undefined {
+  const { buffer, byteOffset, length } = message;
+  // Other memory may be used again while this view is there.
+  if (!(buffer instanceof SharedArrayBuffer)) return undefined;
+  const head = envelopeHead(kind, length);
+  const start = byteOffset - head.length;
+  if (start < 0) return undefined;
+  const found = new Uint8Array(buffer, start, head.length);
+  return head.every((byte, at) => byte === found[at]) ? new Uint8Array(buffer, start, head.length + length) : undefined;
 }
 
 function varintBytes(value: number): number {

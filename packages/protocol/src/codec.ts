@@ -3,11 +3,12 @@
  * generated protobuf code.
  */
 import { HoldfastError } from "@holdfast/core";
+import type { Allocate } from "./byte-memory.ts";
 import { gatewayPayloads } from "./codec-gateway.ts";
 import { type FrameKind, type PayloadCodec, readResponse, writeResponse } from "./codec-parts.ts";
 import { CodecReader, type Lend } from "./codec-reader.ts";
 import { workerPayloads } from "./codec-worker.ts";
-import { type Allocate, CodecWriter } from "./codec-writer.ts";
+import { CodecWriter, envelopeInPlace } from "./codec-writer.ts";
 import type { GatewayFrame, SdkResponse, StartResponse, UnknownFrame, WorkerFrame } from "./frames.ts";
 import {
   GatewayMessageType as KIND,
@@ -104,9 +105,14 @@ export function frameKind(bytes: Uint8Array): number | undefined {
   }
 }
 
-/** The body of an HTTP flush, and what WORKER_REPLY carries; `allocate` gives the buffer, of exact size. */
+/**
+ * The body of an HTTP flush, and what WORKER_REPLY carries; `allocate` gives the buffer, of exact size. A large `body` that
+ * has room around it stays where it is, and is a part of what is returned.
+ */
 export function encodeSdkResponse(response: SdkResponse, allocate?: Allocate): Uint8Array {
-  return encodeBody(writeResponse, response, allocate);
+  writer.clear();
+  writeResponse(writer, response);
+  return writer.finishRoomy(KIND.WORKER_REPLY, allocate);
 }
 
 export function decodeSdkResponse(bytes: Uint8Array, { lend }: DecodeOptions = {}): SdkResponse {
@@ -114,8 +120,10 @@ export function decodeSdkResponse(bytes: Uint8Array, { lend }: DecodeOptions = {
   return guarded("SDKResponse", () => readResponse(new CodecReader(bytes, lend)));
 }
 
-/** WORKER_REPLY around bytes that are already an encoded SDKResponse. */
+/** WORKER_REPLY around bytes that are already an encoded SDKResponse: in new memory, or where they are. */
 export function wrapReply(response: Uint8Array, allocate?: Allocate): Uint8Array {
+  const inPlace = envelopeInPlace(KIND.WORKER_REPLY, response);
+  if (inPlace) return inPlace;
   return encodeBody(writeConnectMessage, { kind: KIND.WORKER_REPLY, payload: response }, allocate);
 }
 

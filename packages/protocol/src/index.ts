@@ -1,5 +1,6 @@
 export {
   allocatePooled,
+  allocateRoomy,
   allocateSharable,
   asciiText,
   pooledText,

@@ -5,6 +5,8 @@ import { describe, expect, test } from "vitest";
 import { runs } from "../../tooling/src/runs.ts";
 import {
   type AppConfiguration,
+  allocateRoomy,
+  allocateSharable,
   decodeFlushResponse,
   decodeGatewayFrame,
   decodeSdkResponse,
@@ -182,6 +184,35 @@ describe("Vectors of the reference implementation", () => {
     );
     expect(decodeSdkResponse(encodeSdkResponse(failed))).toEqual(failed);
     expect(decodeWorkerFrame(wrapReply(done))).toMatchObject({ kind: "WORKER_REPLY", status: "DONE" });
+  });
+
+  test("a reply whose body has room around it is the same bytes, where the body is", () => {
+    const lengths = fc.constantFrom(65_535, 65_536, 65_537, 70_001, 2 * 1024 * 1024, 2 * 1024 * 1024 + 5);
+    const ids = fc.constantFrom("", "acc", "a".repeat(127), "a".repeat(500), "é".repeat(900));
+    fc.assert(
+      fc.property(lengths, ids, ids, (length, accountId, sdkVersion) => {
+        const fields = { ...response, accountId, sdkVersion, status: "NOT_COMPLETED", noRetry: false } as const;
+        const body = allocateRoomy(length).fill(0x61);
+        const copied = encodeSdkResponse({ ...fields, body: body.slice() });
+        const inPlace = encodeSdkResponse({ ...fields, body }, allocateSharable);
+        expect(Buffer.compare(inPlace, copied)).toBe(0);
+        const isShort = length >= 65_536 && accountId.length < 900 && sdkVersion.length < 900;
+        expect(inPlace.buffer === body.buffer).toBe(isShort);
+        // As another thread has it.
+        const posted = structuredClone(inPlace);
+        const frame = wrapReply(posted);
+        expect(Buffer.compare(frame, wrapReply(copied))).toBe(0);
+        expect(frame.buffer === posted.buffer).toBe(isShort);
+        // Its room is taken, if there was any.
+        const again = encodeSdkResponse({ ...fields, accountId: "another", body });
+        if (isShort) expect(again.buffer).not.toBe(body.buffer);
+        expect(Buffer.compare(inPlace, copied)).toBe(0);
+        expect(Buffer.compare(again, encodeSdkResponse({ ...fields, accountId: "another", body: body.slice() }))).toBe(
+          0,
+        );
+      }),
+      { numRuns: runs(40) },
+    );
   });
 
   test("the payload of WORKER_CONNECT has the reference's bytes", () => {

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { runs } from "../../../tooling/src/runs.ts";
 import type { MainMessage } from "../../src/connection/shared/messages.ts";
-import { PACK_BYTES, packMessages, pooledCopy } from "../../src/connection/shared/packed-bytes.ts";
+import { ownedBytes, PACK_BYTES, packMessages, pooledCopy } from "../../src/connection/shared/packed-bytes.ts";
 
 const bytesOf = (message: object): Uint8Array | undefined =>
   (message as { ops?: Uint8Array }).ops ?? (message as { response?: Uint8Array }).response;
@@ -57,4 +57,14 @@ test("small ones share a buffer up to its limit, and what is large has its own",
   expect(packs.map(({ byteLength }) => byteLength)).toEqual([8_000, 8_000]);
   expect(packs).toEqual([buffers[0], buffers[4]]);
   for (const buffer of buffers.slice(0, 10)) expect(buffer?.byteLength).toBeLessThanOrEqual(PACK_BYTES);
+});
+
+test("bytes in memory that threads share are posted as they are, with the room around them", () => {
+  const shared = new Uint8Array(new SharedArrayBuffer(200_000)).subarray(1_000, 199_000).fill(5);
+  const posted: MainMessage = { type: "EXECUTION_RESPONSE", requestId: "r", response: shared };
+  const { messages: packed, packs } = packMessages([posted]);
+  expect(packed).toEqual([posted]);
+  expect(bytesOf(packed[0] ?? {})).toBe(shared);
+  expect(packs.every(({ byteLength }) => byteLength === 0)).toBe(true);
+  expect(ownedBytes(shared)).toBe(shared);
 });

@@ -1,5 +1,5 @@
 import type { ServerResponse } from "node:http";
-import { encodeFlushResponse, encodeJsonBytes, parseJsonBytes } from "@holdfast/protocol";
+import { encodeFlushResponse, encodeJsonBytes, parseJsonBytes, sharableText } from "@holdfast/protocol";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { done, manualStrategy, openTest } from "./harness.ts";
 import { startTestGateway, type TestGateway } from "./test-gateway.ts";
@@ -269,8 +269,11 @@ it("a checkpoint is never flushed, and is resent on a healthy connection until i
   expect(gateway.flushed).toEqual([]);
 });
 
-it("a large reply arrives whole over the socket, and by HTTP when no acknowledgement comes", async () => {
-  const body = encodeJsonBytes("x".repeat(300_000));
+it.each([
+  ["with room around its body", (text: string) => sharableText(text)],
+  ["whose body is copied", (text: string) => new TextEncoder().encode(text)],
+])("a large reply %s arrives whole over the socket, and by HTTP when no acknowledgement comes", async (_, bytesOf) => {
+  const body = bytesOf(JSON.stringify("x".repeat(300_000)));
   gateway.script.ackReplies = false;
   const { connection } = await openTest(gateway.url, {
     config: { outbox: impatient },

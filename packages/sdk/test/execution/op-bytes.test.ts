@@ -2,7 +2,7 @@ import { parseOps } from "@holdfast/protocol";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { opsBytes } from "../../src/execution/op-bytes.ts";
-import { OpWriter } from "../../src/execution/op-text.ts";
+import { OpWriter, placed } from "../../src/execution/op-text.ts";
 import { decodeResult, encodeResult } from "../../src/execution/result-json.ts";
 import type { StepCall } from "../../src/steps/step-call.ts";
 
@@ -32,7 +32,11 @@ test("ops of any length are one list of JSON, of as many bytes as each of them s
         writerOf(`step ${index}`).finished(encodeResult(result, "it"), { timing, attempt: 0 }),
       );
       const more = others.map((text) => JSON.stringify({ id: "other", op: "StepRun", data: text }));
-      for (const { text, bytes, parts } of ops) {
+      const inPlace = placed(ops, 3);
+      for (const [index, { text }] of ops.entries()) {
+        expect(inPlace[index]?.text === (index === 0 ? `{"position":3,${text.slice(1)}` : text)).toBe(true);
+      }
+      for (const { text, bytes, parts } of [...ops, ...inPlace]) {
         expect(bytes).toBe(Buffer.byteLength(text));
         if (parts) expect(parts.join("") === text).toBe(true);
       }
@@ -68,4 +72,35 @@ test("a long text is the JSON that it is everywhere else, whatever it has in it"
     const text = `${"x".repeat(20_000)}${String.fromCharCode(unit)}y`;
     if (encodeResult(text, "it").text !== JSON.stringify(text)) expect.unreachable(`U+${unit.toString(16)}`);
   }
+});
+
+test("wherever it has it in it", () => {
+  const sign = fc.constantFrom(
+    "\u0000",
+    "\u001f",
+    " ",
+    "~",
+    "\u007f",
+    "\u0080",
+    "é",
+    "漢",
+    "😀",
+    "\ud800",
+    '"',
+    "\\",
+    "\n",
+  );
+  const place = fc.oneof(fc.integer({ min: 0, max: 40_000 }), fc.integer({ min: 16_380, max: 16_390 }));
+  fc.assert(
+    fc.property(
+      fc.integer({ min: 16_384, max: 40_000 }),
+      fc.array(fc.tuple(place, sign), { maxLength: 3 }),
+      (length, signs) => {
+        let text = "x".repeat(length);
+        for (const [at, one] of signs) text = `${text.slice(0, at)}${one}${text.slice(at + one.length)}`;
+        if (encodeResult(text, "it").text !== JSON.stringify(text)) expect.unreachable(JSON.stringify(signs));
+      },
+    ),
+    { numRuns: 300 },
+  );
 });

@@ -22,9 +22,13 @@ export function pooledCopy(bytes: Uint8Array): Uint8Array {
   return copy;
 }
 
+/** Nothing else is posted with them: they have memory of their own, or memory that threads share, with some room in it. */
+const isOwned = ({ byteLength, buffer }: Uint8Array): boolean =>
+  byteLength === buffer.byteLength || buffer instanceof SharedArrayBuffer;
+
 /** The same bytes with no memory of others behind them, for a post that is not packed. */
 export function ownedBytes(bytes: Uint8Array): Uint8Array {
-  return bytes.byteLength === bytes.buffer.byteLength ? bytes : bytes.slice();
+  return isOwned(bytes) ? bytes : bytes.slice();
 }
 
 export interface PackedMessages {
@@ -69,7 +73,7 @@ function pack(messages: readonly AnyMessage[], bytes: number, out: AnyMessage[],
 /** How many bytes of a message are to be packed: none where they have memory of their own. */
 function partOf(message: AnyMessage): number {
   const bytes = bytesOf(message);
-  return bytes === undefined || bytes.byteLength === bytes.buffer.byteLength ? 0 : bytes.byteLength;
+  return bytes === undefined || isOwned(bytes) ? 0 : bytes.byteLength;
 }
 
 /** The same message with its bytes elsewhere. */
