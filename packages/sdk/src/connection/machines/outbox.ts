@@ -12,10 +12,9 @@ export interface OutboxLimits {
 }
 
 /**
- * As much as a gateway puts into one transaction: while one half is at its database it reads the other. With twice as much
- * it is no faster, and holds up to half as much memory again.
+ * Two of the largest transactions that a gateway makes of them: while one is at its database it reads the next one.
  */
-export const MAX_SENT_BYTES = 8 * 1024 * 1024;
+export const MAX_SENT_BYTES = 16 * 1024 * 1024;
 
 export interface OutboxItem<Key> {
   /** Of this item alone. */
