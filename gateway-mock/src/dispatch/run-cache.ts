@@ -18,8 +18,8 @@ interface CachedRun {
   users: number;
   /** The last task queued for the run. */
   tail: Promise<unknown> | null;
-  /** The mark at which rows were last added to it without a new version. */
-  added: number;
+  /** What was read at an earlier mark may lack rows. */
+  outdated: number;
   /** Writes to its log that are under way here, and the `seq` of those that were stored since one was. */
   writing: number;
   stored: number[];
@@ -35,6 +35,12 @@ export interface AddedRows extends Pick<Transition, "fence" | "log"> {
   readonly raisesVersion: boolean;
   /** By the place of a row, where it is known without its text: what it says of its step. */
   readonly metas?: readonly (StepMeta | undefined)[];
+}
+
+export interface CommitResult {
+  readonly outcome: CommitOutcome;
+  /** As it is stored, if the decision was: a request that is made of it lacks no finished step. */
+  readonly state: RunState;
 }
 
 /** Of rows that were added: what became of them; null: it is not known, for this error. */
@@ -60,7 +66,8 @@ interface Observers {
  *     since the gateway that fails the run must have seen them. To have them all, a state read while rows were being
  *     added is not kept: the store may have been read before them.
  * CACHE-4. A write says what its state had seen of the log, and gets what was added since. What this gateway has not
- *     written itself is missing in the state, which then is read again.
+ *     written itself is missing in the state, which then is read again before anything is made of it: a request would
+ *     have the worker do finished steps again.
  * CACHE-5. A run that has not ended and that nothing here uses any more is kept as it was, in a bounded store: a state
  *     may be older than the stored one however long it was used, and is found to be by CACHE-1 and CACHE-4.
  */
@@ -108,16 +115,16 @@ export class RunCache {
     return this.#runs.get(runId)?.state ?? null;
   }
 
-  /** Grows with all that is added here; to be noted before the store is read. */
+  /** Grows with all that is added or forgotten here; to be noted before the store is read. */
   get mark(): number {
     return this.#mark;
   }
 
   /**
-   * Writes what was decided on `state`, which then is what was stored. The run must be retained.
-   * @throws HoldfastError `STORE_FAILED`
+   * Writes what was decided on `state`. The run must be retained.
+   * @throws HoldfastError `STORE_FAILED`; the decision may have been stored
    */
-  async commit(state: RunState, transition: DecidedTransition): Promise<CommitOutcome> {
+  async commit(state: RunState, transition: DecidedTransition): Promise<CommitResult> {
     const { runId, version, seq: seen } = state;
     const run = this.#beginWrite(runId);
     let outcome: CommitOutcome | null = null;
@@ -129,8 +136,10 @@ export class RunCache {
         isBehind = endWrite(run, outcome);
       }
       if (outcome.won) this.#applyStored(state, transition.log, outcome);
-      if (!outcome.won || isBehind) this.forget(runId);
-      return outcome;
+      if (outcome.won && !isBehind) return { outcome, state };
+      this.forget(runId);
+      const stored = outcome.won ? await this.load(runId) : null;
+      return { outcome, state: stored ?? state };
     } catch (error) {
       this.forget(runId);
       throw error;
@@ -180,7 +189,7 @@ export class RunCache {
   /** What was read meanwhile may lack the rows, whether they were stored or not. */
   #endAdding(runId: string, run: CachedRun, outcome: CommitOutcome | null): boolean {
     const isBehind = endWrite(run, outcome);
-    this.#added(runId);
+    this.#outdate(runId);
     return isBehind;
   }
 
@@ -218,9 +227,9 @@ export class RunCache {
    */
   mergeClaimed(stored: StoredRun, mark: number, isWork: boolean): RunState | null {
     const { id, version } = stored.head;
-    const { state, added } = this.#run(id);
-    const isSame = isWork && state?.version === version;
-    if (isSame && added > mark) return null;
+    const { state, outdated } = this.#run(id);
+    const isSame = isWork && (state === null || state.version === version);
+    if (isSame && outdated > mark) return null;
     if (state === null || isSame || state.version < version) return this.#keep(stored, mark);
     for (const [jobId, losses] of lossesAtEnd(stored)) {
       state.losses.set(jobId, Math.max(state.losses.get(jobId) ?? 0, losses));
@@ -228,17 +237,18 @@ export class RunCache {
     return state;
   }
 
-  /** Forgets the state: the next decision reads it anew. */
+  /** Forgets the state, and what is being read: the next decision reads it anew. */
   forget(runId: string): void {
     const run = this.#runs.get(runId);
     if (run) run.state = null;
     else this.#parked.take(runId);
+    this.#outdate(runId);
   }
 
   /** All of them: what is here may be ahead of the store. */
   forgetAll(): void {
     this.#parked.clear();
-    for (const run of this.#runs.values()) run.state = null;
+    for (const runId of this.#runs.keys()) this.forget(runId);
   }
 
   /** The cached state, else the store's; null when there is no such run. The run must be retained. */
@@ -271,7 +281,7 @@ export class RunCache {
   #keep(stored: StoredRun, mark: number): RunState {
     const run = this.#run(stored.head.id);
     const state = foldRun(stored);
-    if (run.added <= mark) run.state = state;
+    if (run.outdated <= mark) run.state = state;
     return state;
   }
 
@@ -297,11 +307,11 @@ export class RunCache {
     if (version === state.version + 1) state.version = version;
   }
 
-  /** This gateway has added rows to the run, or may have, without raising its version. */
-  #added(runId: string): void {
+  /** What is being read of the run may lack rows: some were added here, or may have been, without a new version. */
+  #outdate(runId: string): void {
     this.#mark += 1;
     const run = this.#runs.get(runId);
-    if (run) run.added = this.#mark;
+    if (run) run.outdated = this.#mark;
   }
 
   async #reload(runId: string): Promise<void> {
@@ -318,7 +328,7 @@ export class RunCache {
     const known = this.#runs.get(runId);
     if (known) return known;
     const parked = this.#parked.take(runId);
-    const run = parked ?? { state: null, users: 0, tail: null, added: 0, writing: 0, stored: [] };
+    const run = parked ?? { state: null, users: 0, tail: null, outdated: 0, writing: 0, stored: [] };
     this.#runs.set(runId, run);
     return run;
   }

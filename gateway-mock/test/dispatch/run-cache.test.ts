@@ -23,7 +23,7 @@ function bench() {
     jsonRow("DISPATCHED", "", 0, 1, { job: "job-1", kind: "pass" }),
   ];
   let version = 1;
-  const reads: (() => void)[] = [];
+  const reads: ((error?: Error) => void)[] = [];
   const read = (): StoredRun =>
     ({
       head: { id: RUN, functionId: "shop-order", appId: "shop", appVersion: "1", version },
@@ -31,7 +31,7 @@ function bench() {
     }) as unknown as StoredRun;
   const loadRuns = (): Promise<StoredRun[]> => {
     const found = read();
-    return new Promise((resolve) => reads.push(() => resolve([found])));
+    return new Promise((resolve, reject) => reads.push((error) => (error ? reject(error) : resolve([found]))));
   };
   let inserted = true;
   /** Rows as the store takes them; those of a decision raise the version. */
@@ -124,7 +124,7 @@ const COMPLETED: DecidedTransition = {
 test("CACHE-1: the cached state after a decision equals the stored one", async () => {
   const { runs, read, memo } = bench();
   const state = runs.mergeClaimed(read(), runs.mark, true) as RunState;
-  expect(await runs.commit(state, COMPLETED)).toMatchObject({ won: true, version: 2 });
+  expect(await runs.commit(state, COMPLETED)).toMatchObject({ outcome: { won: true, version: 2 } });
   expect(memo()).toEqual(["b"]);
   expect(runs.peek(RUN)?.version).toBe(2);
   expect(runs.peek(RUN)?.version).toBe(read().head.version);
@@ -134,7 +134,7 @@ test("CACHE-2: a decision that lost leaves neither state nor rows behind", async
   const { runs, read, decided, memo } = bench();
   const state = runs.mergeClaimed(read(), runs.mark, true) as RunState;
   decided();
-  expect(await runs.commit(state, COMPLETED)).toEqual({ won: false, why: "version" });
+  expect((await runs.commit(state, COMPLETED)).outcome).toEqual({ won: false, why: "version" });
   expect(runs.peek(RUN)).toBeNull();
   expect(memo()).toEqual([]);
 });
@@ -175,8 +175,52 @@ test("CACHE-4: a state that lacks what another gateway added is read again after
 
   await added(done("again"), false);
   const state = runs.peek(RUN) as RunState;
-  expect(await runs.commit(state, COMPLETED)).toMatchObject({ won: true });
+  expect([...state.memo.keys()]).not.toContain("again");
+  const committing = runs.commit(state, COMPLETED);
+  await expect.poll(() => reads.length).toBe(2);
+  reads[1]?.();
+  const { outcome, state: stored } = await committing;
+  expect(outcome).toMatchObject({ won: true });
+  expect([...stored.memo.keys()]).toEqual(["a", "b", "c", "elsewhere", "d", "again"]);
+  expect(runs.peek(RUN)).toBe(stored);
+});
+
+test("CACHE-4: what was being read when a decision was stored is not what a request is made of", async () => {
+  const { runs, reads, read, added } = bench();
+  const state = runs.mergeClaimed(read(), runs.mark, true) as RunState;
+  await added(done("elsewhere"), false);
+  runs.forget(RUN);
+  const loading = runs.load(RUN);
+  await expect.poll(() => reads.length).toBe(1);
+  // The decision was made before, and is stored before the answer to the read comes.
+  const committing = runs.commit(state, COMPLETED);
+  await expect.poll(() => reads.length).toBe(2);
+  reads[0]?.();
+  reads[1]?.();
+  await expect.poll(() => reads.length).toBe(3);
+  reads[2]?.();
+  expect([...((await committing).state.memo.keys() ?? [])]).toEqual(["elsewhere", "b"]);
+  expect((await loading)?.version).toBe(2);
+});
+
+test("CACHE-4: where the rest cannot be read, it is not known what became of the decision", async () => {
+  const { runs, reads, read, added } = bench();
+  const state = runs.mergeClaimed(read(), runs.mark, true) as RunState;
+  await added(done("elsewhere"), false);
+  const committing = runs.commit(state, COMPLETED);
+  committing.catch(() => {});
+  await expect.poll(() => reads.length).toBe(1);
+  reads[0]?.(new Error("the database is away"));
+  await expect(committing).rejects.toThrow("the database is away");
   expect(runs.peek(RUN)).toBeNull();
+});
+
+test("what was read before its state was forgotten is not taken for work", () => {
+  const { runs, read } = bench();
+  const { mark } = runs;
+  const claimed = read();
+  runs.forget(RUN);
+  expect(runs.mergeClaimed(claimed, mark, true)).toBeNull();
 });
 
 test("CACHE-5: a run that nothing is busy with is still known when it is wanted again", async () => {
@@ -221,7 +265,7 @@ test("CACHE-5: a decision on a state that another gateway has gone beyond meanwh
   decided();
   runs.retain(RUN);
   expect(runs.peek(RUN)).toBe(state);
-  expect(await runs.commit(state, COMPLETED)).toEqual({ won: false, why: "version" });
+  expect((await runs.commit(state, COMPLETED)).outcome).toEqual({ won: false, why: "version" });
   expect(runs.peek(RUN)).toBeNull();
 });
 

@@ -1,5 +1,5 @@
 import { seededRandom, silentLog } from "@holdfast/core";
-import { type Input, jsonRow, type PassReport, type RunState, runCreatedRow } from "@holdfast/engine";
+import { type Input, jsonRow, type PassReport, type RunState, runCreatedRow, stepCompletedRow } from "@holdfast/engine";
 import type { CommitOutcome, LogRow, LostWhy, Store, StoredRun, Transition } from "@holdfast/store";
 import { fakeClock } from "@holdfast/testing";
 import { expect, test } from "vitest";
@@ -36,6 +36,7 @@ function bench({ room = 1, isPaused = false, slots = [] }: Setup = {}) {
   let version = 1;
   const losses: LostWhy[] = [];
   const written: Transition[] = [];
+  let newer: readonly number[] = [];
   const store = {
     loadRuns: async () => [
       {
@@ -53,7 +54,7 @@ function bench({ room = 1, isPaused = false, slots = [] }: Setup = {}) {
         won: true,
         inserted: transition.log.map(() => true),
         seq: null,
-        newer: [],
+        newer,
         version,
         atMs: clock.nowMs(),
         awaited: [],
@@ -105,6 +106,11 @@ function bench({ room = 1, isPaused = false, slots = [] }: Setup = {}) {
     ...{ clock, worker, runs, effects, losses, written, apply, counters: parts.counters },
     report: (report: PassReport, jobId = PASS) => apply({ type: "report", jobId, inPlace: false, report }, jobId),
     names: () => effects.map((effect) => effect.do),
+    /** Another gateway adds rows under the same version. */
+    addedElsewhere: (row: LogRow) => {
+      newer = [rows.length];
+      rows.push(row);
+    },
   };
 }
 
@@ -131,6 +137,15 @@ test("the next pass is dispatched with the stored state to the worker that was r
   expect([...(effect.run as RunState).memo.keys()]).toEqual(["a"]);
   expect(worker.inFlight).toBe(1);
   expect(written[0]?.addJobs).toMatchObject([{ lease: { gatewayId: "here", leaseMs: 20_000 } }]);
+});
+
+test("the next pass is dispatched with steps that another gateway stored under the same version", async () => {
+  const { runs, addedElsewhere, report, effects } = bench();
+  await runs.load(RUN);
+  addedElsewhere(stepCompletedRow("b", { op: "StepRun" }, '"done"'));
+  await report(ops([op("StepRun", "a", { data: 1 })]));
+  const [effect] = effects as [Extract<AfterCommit, { do: "DISPATCH" }>];
+  expect([...effect.run.memo.keys()].toSorted()).toEqual(["a", "b"]);
 });
 
 test.each([

@@ -203,12 +203,13 @@ export class RunUpdater {
     try {
       const writes = writesOf(decision, prepared, { fence, addJobs, registryVersion });
       if (endsJob !== undefined) writes.endsJob = endsJob;
-      const outcome = await this.#runs.commit(state, writes);
+      const { outcome, state: stored } = await this.#runs.commit(state, writes);
       if (!outcome.won) return await this.#onLostCommit(outcome.why, registryVersion);
       won = true;
       this.#warnOfRejected(state, decision);
       const { atMs } = outcome;
-      for (const effect of effectsOfCommit({ state, endedWaits, abandoned, addJobs, leased, atMs })) this.#emit(effect);
+      for (const effect of effectsOfCommit({ state: stored, endedWaits, abandoned, addJobs, leased, atMs }))
+        this.#emit(effect);
       for (const one of prepared) {
         const { seq, awaited } = outcome;
         intake.startPrepared(one, { atMs, seq, awaited: awaited.includes(one.item.event.id) });
