@@ -192,6 +192,7 @@ function checkUndone({ oracle, isPlain }: World, run: RunRow, plan: FunctionPlan
   const finished: string[] = [];
   const undone: string[] = [];
   const late = new Set<string>();
+  const notBegun: string[] = [];
   const undoingFrom = beginOfUndoing(log);
   for (const [index, { kind, dataJson }] of log.entries()) {
     if (kind !== "STEP_COMPLETED") continue;
@@ -201,13 +202,14 @@ function checkUndone({ oracle, isPlain }: World, run: RunRow, plan: FunctionPlan
     // Others may be undone already when the loser of a race finishes.
     if (undo !== undefined && index > undoingFrom) late.add(undo);
     if (typeof data !== "string" || !wanted.has(data)) continue;
-    if (!oracle.begun.has(`${head.id} ${undoOf(data)}`)) oracle.fail("S25", `Run ${head.id}, step ${data}.`);
+    if (!oracle.begun.has(`${head.id} ${undoOf(data)}`)) notBegun.push(data);
     if (undo !== undefined) finished.push(undo);
   }
   const inTime = (undo: string): boolean => !late.has(undo);
   const wantedOrder = finished.toReversed().filter(inTime).join(", ");
   const order = undone.filter(inTime).join(", ");
   if ((hasLostThread(run) || (isPlain && hasLostWorker(run))) && isReportedStopped(head, finished, undone)) return;
+  for (const step of notBegun) oracle.fail("S25", `Run ${head.id}, step ${step}.`);
   if (order !== wantedOrder) oracle.fail("S26", `Run ${head.id}: ${order} instead of ${wantedOrder}.`);
   if (new Set(undone).size !== undone.length || undone.length !== finished.length)
     oracle.fail("S26", `Run ${head.id}: ${undone.join(", ")} of ${finished.join(", ")}.`);
