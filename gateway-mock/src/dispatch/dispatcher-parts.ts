@@ -138,8 +138,8 @@ export function createDispatcherParts(given: DispatcherOptions, emit: Emit<Dispa
   const failed = new FailedAttempts(options, updater);
   const parts = { ...base, starter, intake, updater, dispatches, ownership, failed };
 
-  const waitNotifier = new WaitNotifier(options, parts);
   const earlierEvents = new EarlierEvents(options, parts);
+  const waitNotifier = new WaitNotifier(options, { ...parts, earlierEvents });
   const fetches = new Fetches(options, parts, emit);
   const scheduler = new Scheduler(options, parts);
   const replies = new WorkerReplies(options, parts, emit);

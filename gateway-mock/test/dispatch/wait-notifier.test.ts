@@ -42,7 +42,7 @@ function bench(waits: readonly StoredWait[], outcomeOf: (runId: string) => Decid
       return outcomeOf(runId);
     },
   };
-  const runs = { retain: () => {}, release: () => {} };
+  const runs = { retain: () => {}, release: () => {}, peek: () => ({ open: new Map() }) };
   const options = { store, timers: fakeClock(), log: silentLog, settings: { gatewayId: "g" } };
   const notifier = new WaitNotifier(
     options as unknown as DispatcherOptions,

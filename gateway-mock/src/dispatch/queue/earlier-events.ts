@@ -37,6 +37,8 @@ const PAYLOADS_AT_ONCE = 50;
  * has moved the database's time, ids stay with the machine's; so does that of the run.
  */
 const ID_SKEW_MS = 10 * 60_000;
+/** Waits of which is remembered that nothing came before them; of others it is looked for once more. */
+const MOST_SURE = 10_000;
 /** Writes are over after some milliseconds. A look before that would have to be repeated. */
 const SHORT_WAIT_MS = 50;
 const MIN_REST_MS = 2;
@@ -60,6 +62,7 @@ type Looked = "given" | "nothing" | "over";
  * EARLIER-3. A wait ends once, with one event, whichever way it comes: the decision on the run says so.
  * EARLIER-4. An event that ended a step of the run before the wait began does not count again, nor do the events that
  *     the run was made of.
+ * EARLIER-5. Before a later event ends a wait whose last look is not known to be over, it is looked for earlier ones.
  */
 export class EarlierEvents {
   readonly #options: DispatcherOptions;
@@ -69,6 +72,8 @@ export class EarlierEvents {
   readonly #scans = new Semaphore(SCANS_AT_ONCE);
   /** Ends of the rests between two looks. */
   readonly #resting = new Set<() => void>();
+  /** Waits that nothing came before, the oldest first. */
+  readonly #sure = new Set<string>();
   #stopped = false;
 
   constructor(options: DispatcherOptions, parts: EarlierEventsParts) {
@@ -86,6 +91,17 @@ export class EarlierEvents {
     const [runId = "", key = ""] = jobKey.split(" ");
     const work = this.#runJob({ runId, key }, fence).finally(() => this.#busy.delete(work));
     this.#busy.add(work);
+  }
+
+  /**
+   * Gives a wait the oldest event that it may have, if that may have come before it began. False: none has, or this
+   * gateway stops.
+   * @throws HoldfastError `STORE_FAILED`
+   */
+  async giveEarlier(sought: Sought): Promise<boolean> {
+    if (this.#sure.has(placeOf(sought))) return false;
+    const looked = await this.#look(sought);
+    return looked === "given" || looked === "over";
   }
 
   async stop(): Promise<void> {
@@ -127,6 +143,7 @@ export class EarlierEvents {
       if (isSure || (!hasLooked && clock.monotonicMs() - startedMs >= SHORT_WAIT_MS)) {
         const looked = await this.#look(sought);
         if (looked === "stopped") return false;
+        if (looked === "nothing" && isSure) this.#remember(placeOf(sought));
         if (looked !== "nothing" || isSure) return true;
         hasLooked = true;
       } else if (hasLooked && (await this.#waitOf(sought)) === null) return true;
@@ -134,6 +151,14 @@ export class EarlierEvents {
       if (this.#stopped) return false;
       restMs = Math.min(2 * restMs, hasLooked ? MAX_REST_MS : SHORT_WAIT_MS);
       underWay = await store.writesUnderWay(underWay);
+    }
+  }
+
+  #remember(place: string): void {
+    this.#sure.add(place);
+    for (const oldest of this.#sure) {
+      if (this.#sure.size <= MOST_SURE) return;
+      this.#sure.delete(oldest);
     }
   }
 
@@ -210,3 +235,5 @@ export class EarlierEvents {
     return expressions.holds(expression, { event: own, async: payload, nowMs: time.nowMs() });
   }
 }
+
+const placeOf = ({ runId, key }: Sought): string => `${runId} ${key}`;

@@ -19,6 +19,8 @@ import type { DatabaseTime } from "../database-time.ts";
 
 import type { DispatcherOptions } from "../ports.ts";
 import type { RunCache } from "../run-cache.ts";
+import { DeliveryOrder, type EventDelivery } from "./delivery-order.ts";
+import type { EarlierEvents } from "./earlier-events.ts";
 import { KeptJobs } from "./kept-jobs.ts";
 import type { DecideOutcome, RunUpdater } from "./run-updater.ts";
 
@@ -40,6 +42,17 @@ interface Delivery {
   readonly endsJob: string | undefined;
 }
 
+/** Says whether the run's decision was stored; `endsJob` is stored with it. */
+type Deliver = (wait: StoredWait, endsJob?: string) => Promise<DecideOutcome | null>;
+
+interface Notification {
+  /** Ends with the decision where only one run waits. */
+  readonly jobId: string;
+  readonly deliver: Deliver;
+  /** Of an event: its place among others of its name. */
+  readonly delivery?: EventDelivery;
+}
+
 /** `some`: the gateway stops before all were. */
 type Notified = "all" | "all, and the job has ended" | "some";
 
@@ -48,6 +61,7 @@ export interface WaitNotifierParts {
   readonly updater: RunUpdater;
   readonly time: DatabaseTime;
   readonly expressions: Expressions;
+  readonly earlierEvents: Pick<EarlierEvents, "giveEarlier">;
 }
 
 /** Of a notify job; it is extended while the job goes on (`KeptJobs`). */
@@ -57,7 +71,6 @@ const PAGE = 200;
 const JOBS_AT_ONCE = 512;
 const DELIVERIES_AT_ONCE = 512;
 const SIGNAL_TRIES = 20;
-const NO_STATE = { eventText: "null" };
 
 /**
  * Notifies runs of what they wait for. The job for that is stored with the event, so that another gateway starts again
@@ -70,6 +83,7 @@ export class WaitNotifier {
   readonly #kept: KeptJobs;
   readonly #jobs = new Semaphore(JOBS_AT_ONCE);
   readonly #deliveries = new Semaphore(DELIVERIES_AT_ONCE);
+  readonly #order = new DeliveryOrder();
   #stopped = false;
 
   constructor(options: DispatcherOptions, parts: WaitNotifierParts) {
@@ -133,10 +147,16 @@ export class WaitNotifier {
     if (this.#stopped) return "some";
     const event = known ?? (await store.getEvent(eventId));
     if (!event) return "all";
-    const payload = await seenTextInTurns(event.payloadJson);
-    const matches = matchesOf(await store.waitPaths(event.name), payload);
-    const query = { name: event.name, kinds: ["event", "cancel"], eventId, matches } as const;
-    return this.#forEachWait(query, jobId, (wait, endsJob) => this.#deliverEvent(wait, { event, payload, endsJob }));
+    const delivery = this.#order.begin(event.name);
+    try {
+      const payload = await seenTextInTurns(event.payloadJson);
+      const matches = matchesOf(await store.waitPaths(event.name), payload);
+      const query = { name: event.name, kinds: ["event", "cancel"], eventId, matches } as const;
+      const deliver: Deliver = (wait, endsJob) => this.#deliverEvent(wait, { event, payload, endsJob });
+      return await this.#forEachWait(query, { jobId, deliver, delivery });
+    } finally {
+      delivery.end();
+    }
   }
 
   async #notifyOfEnd(runId: string, jobId: string): Promise<Notified> {
@@ -146,45 +166,51 @@ export class WaitNotifier {
     const [created] = run.log;
     // What waits for a chain waits for the end of its first run, by its id.
     const root = created?.kind === "RUN_CREATED" ? readRunCreated(created.dataJson).meta.chain?.root : undefined;
-    return this.#forEachWait({ name: root ?? runId, kinds: ["invoke"] }, jobId, (wait, endsJob) =>
-      this.#deliverResult(wait, result, endsJob),
-    );
+    const deliver: Deliver = (wait, endsJob) => this.#deliverResult(wait, result, endsJob);
+    return this.#forEachWait({ name: root ?? runId, kinds: ["invoke"] }, { jobId, deliver });
   }
 
-  /** `deliver` says whether the run's decision was stored; the only one is stored with the end of the job. */
   async #forEachWait(
     query: Pick<WaitQuery, "name" | "kinds" | "eventId" | "matches">,
-    jobId: string,
-    deliver: (wait: StoredWait, endsJob?: string) => Promise<DecideOutcome | null>,
+    { jobId, deliver, delivery }: Notification,
   ): Promise<Notified> {
     let after: StoredWait | undefined;
     for (;;) {
       if (this.#stopped) return "some";
       const waits = await this.#options.store.findWaits({ limit: PAGE, ...query, ...(after ? { after } : {}) });
-      const [only, ...others] = waits;
-      if (only && others.length === 0 && !after) {
-        const outcome = await this.#deliveries.run(() => deliver(only, jobId));
-        return outcome === "won" ? "all, and the job has ended" : "all";
-      }
-      await Promise.all(waits.map((wait) => this.#deliveries.run(() => deliver(wait))));
-      after = waits.at(-1);
-      if (!after || waits.length < PAGE) return "all";
+      const last = waits.at(-1);
+      if (!last) return "all";
+      const earlier = delivery?.reach(last);
+      if (earlier) await earlier;
+      // Then the earlier ones may have been given up, too.
+      if (this.#stopped) return "some";
+      const isOnly = waits.length === 1 && !after;
+      const delivering = waits.map((wait) =>
+        this.#order.give(wait, () => this.#deliveries.run(() => (isOnly ? deliver(wait, jobId) : deliver(wait)))),
+      );
+      const isAll = waits.length < PAGE;
+      if (isAll) delivery?.end();
+      else delivery?.moveTo(last);
+      const [outcome] = await Promise.all(delivering);
+      if (isAll) return isOnly && outcome === "won" ? "all, and the job has ended" : "all";
+      after = last;
     }
   }
 
   async #deliverEvent(wait: StoredWait, { event, payload, endsJob }: Delivery): Promise<DecideOutcome | null> {
-    const { runs, expressions, updater, time } = this.#parts;
+    const { runs, expressions, updater, time, earlierEvents } = this.#parts;
     const { runId, key, expression } = wait;
     runs.retain(runId);
     try {
+      const state = runs.peek(runId) ?? (await runs.load(runId));
+      if (!state) return null;
       if (expression !== null) {
-        const state = expressions.readsEvent(expression) ? await runs.load(runId) : NO_STATE;
-        if (!state) return null;
-        const own = await seenTextInTurns(state.eventText);
+        const own = expressions.readsEvent(expression) ? await seenTextInTurns(state.eventText) : null;
         if (expressions.mustYield) await expressions.yieldTurn();
         if (!expressions.holds(expression, { event: own, async: payload, nowMs: time.nowMs() })) return null;
       }
       if (wait.kind === "event") {
+        if (state.open.get(key)?.earlier && (await earlierEvents.giveEarlier({ runId, key }))) return null;
         const result = { type: "data", text: event.payloadJson } as const;
         return await updater.apply(runId, { type: "arrived", key, result }, null, endsJob);
       }
