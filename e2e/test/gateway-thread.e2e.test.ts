@@ -1,4 +1,8 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { closeSync, existsSync, openSync } from "node:fs";
 import { totalmem } from "node:os";
+import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { spawnNode } from "@holdfast/testing";
 import { expect, onTestFinished, test } from "vitest";
@@ -46,4 +50,38 @@ test("a gateway that runs out of memory says so, and what to do, and ends with 1
     error: expect.stringContaining("--max-old-space-size="),
     code: "GATEWAY_OUT_OF_MEMORY",
   });
+});
+
+test("a gateway whose lines are not read ends when it is told so", async () => {
+  const args = [
+    "--import",
+    stuck,
+    gatewayBin,
+    "dev",
+    "--store",
+    "memory",
+    "--json",
+    "--port",
+    "0",
+    "--connect-port",
+    "0",
+  ];
+  const child = spawn(process.execPath, args, {
+    stdio: ["ignore", "pipe", "pipe"],
+    env: { ...process.env, TEST_FATE: "chatter" },
+  });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  await once(child.stdout, "data");
+  const ended = once(child, "exit");
+  child.kill("SIGTERM");
+  expect(await ended).toEqual([0, null]);
+});
+
+test.runIf(existsSync("/dev/full"))("a command whose results find no room on the disk says so, and fails", async () => {
+  const full = openSync("/dev/full", "w");
+  onTestFinished(() => closeSync(full));
+  const child = spawn(process.execPath, [gatewayBin, "keys", "create"], { stdio: ["ignore", full, "pipe"] });
+  const [said, [code]] = await Promise.all([text(child.stderr as NodeJS.ReadableStream), once(child, "exit")]);
+  expect(code).toBe(1);
+  expect(said).toContain("could not be written: ENOSPC");
 });

@@ -6,9 +6,14 @@
  */
 import { failureText } from "./cli/failure-text.ts";
 
+/** What a gateway that has ended leaves its reader to take the last lines; one that stands still may keep nothing open. */
+const LAST_LINES_MS = 2_000;
+
+const words = process.argv.slice(2);
+const isGateway = words[0] === "dev" || words[0] === "start";
+
 async function main(): Promise<number> {
-  const words = process.argv.slice(2);
-  if (words[0] === "dev" || words[0] === "start") return serve();
+  if (isGateway) return serve();
   const [{ carryOut }, { endWithReader, processOutput }] = await Promise.all([
     import("./cli/carry-out.ts"),
     import("./cli/output.ts"),
@@ -31,8 +36,9 @@ async function fail(error: unknown): Promise<number> {
 }
 
 async function end(code: number): Promise<void> {
-  const { whenPrinted } = await import("./cli/output.ts");
-  whenPrinted(() => process.exit(code));
+  const { lostOutput, whenPrinted } = await import("./cli/output.ts");
+  if (isGateway) setTimeout(() => process.exit(code), LAST_LINES_MS);
+  whenPrinted((lost) => process.exit(lost && !isGateway ? lostOutput(lost) : code));
 }
 
 main().catch(fail).then(end);

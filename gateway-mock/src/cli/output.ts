@@ -1,5 +1,5 @@
 /** Where a command writes: results to stdout, everything else to stderr; what a terminal is shown, a pipe is not. */
-import { EXIT } from "./exit-codes.ts";
+import { EXIT, type ExitCode } from "./exit-codes.ts";
 
 export interface Output {
   /** Results. */
@@ -29,10 +29,18 @@ export function keepStdoutForResults(): void {
   Object.defineProperty(process, "stdout", { value: process.stderr, configurable: true, enumerable: true });
 }
 
-/** Once what was printed has left: a pipe may take longer than the process would live. */
-export function whenPrinted(done: () => void): void {
-  writeOut("", "utf8", () => void process.stderr.write("", done));
+/**
+ * Once what was printed has left: a pipe may take longer than the process would live. Calls with what went wrong, such
+ * as a disk that is full; that a reader has seen enough is nothing wrong.
+ */
+export function whenPrinted(done: (error: Error | undefined) => void): void {
+  writeOut("", "utf8", (error) => {
+    const lost = error && !isEndOfReader(error) ? error : undefined;
+    process.stderr.write("", () => done(lost));
+  });
 }
+
+const isEndOfReader = ({ code }: NodeJS.ErrnoException): boolean => code === "EPIPE" || code === "ERR_STREAM_DESTROYED";
 
 export interface OutputStream {
   readonly isTTY?: boolean;
@@ -59,9 +67,17 @@ export function outputOf(streams: Readonly<Record<"stdout" | "stderr", OutputStr
   };
 }
 
+/** Says that what was printed did not arrive, and answers with the exit code of that. */
+export function lostOutput(error: Error): ExitCode {
+  process.stderr.write(
+    `What this command prints could not be written: ${error.message}. Free some space, and repeat it.\n`,
+  );
+  return EXIT.failed;
+}
+
 /** A reader that has seen enough, such as `head`, ends the command without a word. */
 export function endWithReader(): void {
-  stdout.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? EXIT.done : EXIT.failed));
+  stdout.on("error", (error) => process.exit(isEndOfReader(error) ? EXIT.done : lostOutput(error)));
   process.stderr.on("error", () => {});
 }
 
