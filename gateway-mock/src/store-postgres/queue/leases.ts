@@ -109,7 +109,7 @@ const EXTEND = `WITH ${heldJobs(
 )}
 UPDATE holdfast.queue q SET available_at = now() + ${intervalOf("held.lease_ms")}, leased_by = held.gateway_id, lost = false,
   epoch = q.epoch + held.step, claimed_at = CASE held.step WHEN 0 THEN q.claimed_at ELSE now() END
-FROM held WHERE q.id = held.id
+FROM held WHERE q.id = held.id AND ${amongThe("held")}
 RETURNING q.id, held.epoch`;
 
 const RELEASE = `WITH ${heldJobs(
@@ -128,7 +128,7 @@ UPDATE holdfast.queue q SET available_at = now() + ${intervalOf("held.hold_ms")}
   unplaced_since = now() - ${intervalOf("held.unplaced_ms")},
   wanted_version = CASE WHEN held.hold_ms > 0 THEN
     COALESCE(held.wanted, (SELECT r.app_version FROM holdfast.runs r WHERE r.id = q.run_id)) END
-FROM held WHERE q.id = held.id
+FROM held WHERE q.id = held.id AND ${amongThe("held")}
 RETURNING q.id, held.epoch`;
 
 export async function extendLeases(query: Query, leases: readonly LeaseExtension[]): Promise<boolean[]> {

@@ -7,7 +7,7 @@ import { codeOf, NOT_AS_EXPECTED } from "../connection/pg-errors.ts";
 import { byLength, isAmong, isRegistry, textArray } from "../connection/pg-values.ts";
 import { awaitedOf, isAwaited } from "./awaited.ts";
 import { outputLength, updateHeads } from "./heads.ts";
-import { type BatchMark, JOBS_BY_ID, JOBS_BY_ID_AND_RUN, jobParams, MARK_COLUMNS, SET_MARK } from "./sql.ts";
+import { type BatchMark, JOBS_BY_ID, JOBS_BY_ID_AND_RUN, jobParams, jobsOf, MARK_COLUMNS, SET_MARK } from "./sql.ts";
 import { answering } from "./together.ts";
 
 /** What `holdfast.expect` raises. */
@@ -67,7 +67,7 @@ function expectJobs(found: LockedRows, needs: Needs): Statement {
 
 /** Rows that are removed need no lock of their own: their removal is one. In the order of locks, as they are joined. */
 const REMOVE_JOBS = `DELETE FROM holdfast.queue q USING (SELECT id FROM (
-  SELECT unnest($1::text[]) AS id UNION SELECT id FROM holdfast.queue WHERE run_id = ANY($2::text[])) u ORDER BY id OFFSET 0) n
+  SELECT unnest($1::text[]) AS id UNION ${jobsOf("$2")}) u ORDER BY id OFFSET 0) n
 WHERE q.id = n.id RETURNING q.id, q.run_id, q.epoch`;
 const EXPECT_REMOVED = `SELECT ${asExpected("$1", "$2")} AS found FROM removed`;
 

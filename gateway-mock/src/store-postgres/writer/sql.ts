@@ -62,10 +62,15 @@ export const READ_MARK = `SELECT batch::float8 AS batch, ${MARK_COLUMNS} FROM ho
 
 export const JOBS_BY_ID = `SELECT id, run_id, epoch FROM holdfast.queue
 WHERE id = ANY($1::text[]) ORDER BY id FOR UPDATE`;
-export const JOBS_BY_ID_AND_RUN = `SELECT id, run_id, epoch FROM holdfast.queue
-WHERE id IN (SELECT unnest($1::text[]) UNION SELECT id FROM holdfast.queue WHERE run_id = ANY($2::text[])
-  UNION SELECT id FROM holdfast.queue WHERE run_id = ANY($3::text[]) AND kind = 'pass')
-ORDER BY id FOR UPDATE`;
+/**
+ * Run by run and job by job, each a look into the index, also where the statement was planned while the queue was empty:
+ * joined as sets, or with `= ANY`, the whole of it would be read for each batch from then on.
+ */
+export const jobsOf = (runIds: string, condition = ""): string => `SELECT j.id FROM unnest(${runIds}::text[]) AS r
+  CROSS JOIN LATERAL (SELECT id FROM holdfast.queue WHERE run_id = r ${condition}OFFSET 0) j`;
+export const JOBS_BY_ID_AND_RUN = `SELECT q.id, q.run_id, q.epoch FROM (SELECT id FROM (
+  SELECT unnest($1::text[]) AS id UNION ${jobsOf("$2")} UNION ${jobsOf("$3", "AND kind = 'pass' ")}) u ORDER BY id OFFSET 0) n
+CROSS JOIN LATERAL (SELECT id, run_id, epoch FROM holdfast.queue WHERE id = n.id FOR UPDATE) q`;
 export const LOCK_RUNS = `SELECT id, version, status FROM holdfast.runs WHERE ${isAmong("id", "$1::text[]")} ORDER BY id FOR UPDATE`;
 
 /** What a look under locks found. */
