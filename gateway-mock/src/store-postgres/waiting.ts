@@ -176,15 +176,18 @@ export async function placesTaken(query: Query, asked: PlacesAsked): Promise<Pla
   };
 }
 
-/** As `rules/moves-on.ts` has it. Runs are read by their ids, so a page costs as much as it has rows. */
+/**
+ * As `rules/moves-on.ts` has it. Runs are read by their ids, so a page costs as much as it has rows. With `OFFSET 0` what
+ * must not exist is looked for run by run: joined, the whole queue would be read for each (`JOBS_BY_ID_AND_RUN`).
+ */
 const UNMOVED = `WITH page AS MATERIALIZED (
   SELECT r.id, r.ended_at FROM holdfast.runs r WHERE ($2::text IS NULL OR r.id < $2) ORDER BY r.id DESC LIMIT $1
 )
 SELECT (SELECT count(*)::int FROM page) AS looked, (SELECT min(id) FROM page) AS last, COALESCE((
   SELECT json_agg(p.id ORDER BY p.id DESC)::text FROM page p WHERE p.ended_at IS NULL
     AND NOT EXISTS (SELECT FROM holdfast.queue q WHERE q.run_id = p.id AND q.kind <> 'start'
-      AND NOT (q.kind = 'timer' AND q.key IN ('${DEADLINE}', '${FINISH_TIMEOUT}')))
-    AND NOT EXISTS (SELECT FROM holdfast.waits w WHERE w.run_id = p.id AND w.kind <> 'cancel')
+      AND NOT (q.kind = 'timer' AND q.key IN ('${DEADLINE}', '${FINISH_TIMEOUT}')) OFFSET 0)
+    AND NOT EXISTS (SELECT FROM holdfast.waits w WHERE w.run_id = p.id AND w.kind <> 'cancel' OFFSET 0)
 ), '[]') AS ids`;
 
 export async function unmovedRuns(

@@ -7,7 +7,7 @@ import { coalesced } from "@holdfast/core";
 import type { Fence, Store, StoredWait, WaitKind, WaitQuery } from "@holdfast/store";
 import type { Query } from "./connection/database.ts";
 import { msOf, numberArray, rowsOf, textArray } from "./connection/pg-values.ts";
-import { heldJobs, inLockOrder } from "./queue/claim-rows.ts";
+import { amongThe, heldJobs, inLockOrder } from "./queue/claim-rows.ts";
 
 interface WaitRow {
   readonly run_id: string;
@@ -154,7 +154,7 @@ export async function waitsOfRuns(query: Query, runIds: readonly string[]): Prom
 
 /** Locked in the order of ids, as everywhere. */
 const FINISH = `WITH ${heldJobs({ id: "$1::text[]", epoch: "$2::int[]" }, "q.run_id = '' OR q.kind = 'start'")}
-DELETE FROM holdfast.queue q USING held WHERE q.id = held.id
+DELETE FROM holdfast.queue q USING held WHERE q.id = held.id AND ${amongThe("held")}
 RETURNING q.id, q.epoch`;
 
 export async function finishJobs(query: Query, fences: readonly Fence[]): Promise<boolean[]> {

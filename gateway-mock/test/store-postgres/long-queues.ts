@@ -26,6 +26,17 @@ export const sum = (numbers: readonly number[]): number => numbers.reduce((total
 
 /** So many jobs of one function, and no others. */
 export async function fillQueue(db: TestDatabase, jobs: number, columns: Queue["columns"]): Promise<void> {
+  await db.sql.unsafe("TRUNCATE holdfast.queue");
+  await db.sql.unsafe("DELETE FROM pg_statistic WHERE starelid = 'holdfast.queue'::regclass");
+  await addJobs(db.sql, jobs, columns);
+}
+
+/** To those that are there. */
+export async function addJobs(
+  sql: Pick<TestDatabase["sql"], "unsafe">,
+  jobs: number,
+  columns: Queue["columns"] = {},
+): Promise<void> {
   const all: Queue["columns"] = {
     id: numbered("job-"),
     run_id: numbered("run-"),
@@ -41,9 +52,7 @@ export async function fillQueue(db: TestDatabase, jobs: number, columns: Queue["
     lost: "false",
     ...columns,
   };
-  await db.sql.unsafe("TRUNCATE holdfast.queue");
-  await db.sql.unsafe("DELETE FROM pg_statistic WHERE starelid = 'holdfast.queue'::regclass");
-  await db.sql.unsafe(`INSERT INTO holdfast.queue (${Object.keys(all)})
+  await sql.unsafe(`INSERT INTO holdfast.queue (${Object.keys(all)})
 SELECT ${Object.values(all).join(", ")} FROM generate_series(1, ${jobs}) i`);
 }
 

@@ -25,6 +25,21 @@ const vainPairs = (node: Node): number =>
   (node["Rows Removed by Join Filter"] ?? 0) * node["Actual Loops"] +
   (node.Plans ?? []).reduce((sum, one) => sum + vainPairs(one), 0);
 
+/** What a prepared statement reads, in a transaction; what it changes is taken back. */
+export async function executed(
+  tx: postgres.TransactionSql,
+  name: string,
+  params: readonly Param[],
+): Promise<{ readonly pages: number; readonly pairs: number }> {
+  await tx.unsafe("SAVEPOINT before");
+  const values = params.length > 0 ? `(${params.map(literal).join(", ")})` : "";
+  const [row] = await tx.unsafe<Explained[]>(`EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) EXECUTE ${name}${values}`);
+  await tx.unsafe("ROLLBACK TO before");
+  const plan = row?.["QUERY PLAN"][0]?.Plan as Node;
+  const pages = plan["Shared Hit Blocks"] + plan["Shared Read Blocks"] + plan["Temp Read Blocks"];
+  return { pages, pairs: vainPairs(plan) };
+}
+
 /** Pages that the statements of `act` read, and pairs in vain, by EXPLAIN; and what it returned. Nothing is changed. */
 export async function pagesRead<T>(
   sql: postgres.Sql,
@@ -40,14 +55,10 @@ export async function pagesRead<T>(
     for (const [name, value] of Object.entries(settings)) await tx.unsafe(`SET LOCAL ${name} = '${value}'`);
     const query = async (text: string, params: readonly Param[] = []): Promise<never[]> => {
       await tx.unsafe(`PREPARE explained AS ${text}`);
-      await tx.unsafe("SAVEPOINT before");
-      const values = params.length > 0 ? `(${params.map(literal).join(", ")})` : "";
-      const [row] = await tx.unsafe<Explained[]>(`EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) EXECUTE explained${values}`);
-      await tx.unsafe("ROLLBACK TO before");
+      const read = await executed(tx, "explained", params);
       await tx.unsafe("DEALLOCATE explained");
-      const plan = row?.["QUERY PLAN"][0]?.Plan as Node;
-      pages += plan["Shared Hit Blocks"] + plan["Shared Read Blocks"] + plan["Temp Read Blocks"];
-      pairs += vainPairs(plan);
+      pages += read.pages;
+      pairs += read.pairs;
       return await tx.unsafe<never[]>(text, [...params]);
     };
     const result = await act({

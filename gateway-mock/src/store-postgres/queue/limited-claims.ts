@@ -6,7 +6,7 @@ import type { ClaimLimits, LeaseExtension, LimitedClaim, LimitedClaimRequest } f
 import type { Database, Query } from "../connection/database.ts";
 import { booleanArray, isRegistry, msOf, numberArray, rowsOf, textArray } from "../connection/pg-values.ts";
 
-import { CLAIMED_BEFORE, type TakenRow, withRuns } from "./claim-rows.ts";
+import { amongThe, CLAIMED_BEFORE, type TakenRow, withRuns } from "./claim-rows.ts";
 import { type DueBounds, prioritiesSince, type TakenJob } from "./due-bounds.ts";
 
 /** How many places of a slot are taken; as `holdfast.taken`, which older servers would plan anew with each call. */
@@ -144,8 +144,9 @@ export async function resumeLeases(query: Query, leases: readonly LeaseExtension
 export async function adoptLanes(query: Query, functionIds: readonly string[]): Promise<void> {
   if (functionIds.length === 0) return;
   await query(
-    `UPDATE holdfast.queue SET lane = '-' WHERE id IN (SELECT id FROM holdfast.queue
-WHERE function_id = ANY($1::text[]) AND lane = '' ORDER BY id FOR UPDATE SKIP LOCKED)`,
+    `WITH free AS MATERIALIZED (
+  SELECT id FROM holdfast.queue WHERE function_id = ANY($1::text[]) AND lane = '' ORDER BY id FOR UPDATE SKIP LOCKED
+) UPDATE holdfast.queue q SET lane = '-' WHERE ${amongThe("free")}`,
     [textArray(functionIds)],
   );
 }

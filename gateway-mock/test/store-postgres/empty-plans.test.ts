@@ -1,0 +1,98 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { Param, Query } from "../../src/store-postgres/connection/database.ts";
+import { migrate } from "../../src/store-postgres/connection/migrate.ts";
+import { textArray } from "../../src/store-postgres/connection/pg-values.ts";
+import { extendLeases, releaseLeases } from "../../src/store-postgres/queue/leases.ts";
+import { adoptLanes } from "../../src/store-postgres/queue/limited-claims.ts";
+import { unmovedRuns } from "../../src/store-postgres/waiting.ts";
+import { finishJobs } from "../../src/store-postgres/waits.ts";
+import { JOBS_BY_ID_AND_RUN } from "../../src/store-postgres/writer/sql.ts";
+import { createTestDatabase, type TestDatabase } from "./harness.ts";
+import { addJobs } from "./long-queues.ts";
+import { executed } from "./pages-read.ts";
+
+/** Gateways plan a statement once, and the queue may have been empty then: after a quiet night, or a vacuum. */
+const LONG = 20_000;
+const AT_ONCE = 100;
+
+let db: TestDatabase;
+
+beforeAll(async () => {
+  db = await createTestDatabase();
+  await migrate(db.url);
+  await db.sql.unsafe("VACUUM ANALYZE holdfast.queue");
+});
+
+afterAll(() => db.drop());
+
+interface Statement {
+  readonly text: string;
+  readonly params: readonly Param[];
+}
+
+/** The first statement of a call, which finds nothing. */
+async function statementOf(call: (query: Query) => Promise<unknown>): Promise<Statement> {
+  const asked: Statement[] = [];
+  await call(async (text: string, params: readonly Param[] = []) => {
+    asked.push({ text, params });
+    return [];
+  });
+  return asked[0] as Statement;
+}
+
+const statements: Readonly<Record<string, (ids: readonly string[]) => Promise<Statement>>> = {
+  "jobs of a batch": async (ids) => ({
+    text: JOBS_BY_ID_AND_RUN,
+    params: [textArray(ids), textArray(ids.map((id) => `run ${id}`)), textArray([])],
+  }),
+  "leases extended": (ids) =>
+    statementOf((query) =>
+      extendLeases(
+        query,
+        ids.map((jobId) => ({ jobId, epoch: 0, gatewayId: "gateway", leaseMs: 60_000 })),
+      ),
+    ),
+  "leases released": (ids) =>
+    statementOf((query) =>
+      releaseLeases(
+        query,
+        ids.map((jobId) => ({ jobId, epoch: 0, lost: false })),
+      ),
+    ),
+  "jobs taken into a lane": () => statementOf((query) => adoptLanes(query, ["limited"])),
+  "runs that nothing moves": () => statementOf((query) => unmovedRuns(query, { limit: AT_ONCE })),
+  "jobs finished": (ids) =>
+    statementOf((query) =>
+      finishJobs(
+        query,
+        ids.map((jobId) => ({ jobId, epoch: 0 })),
+      ),
+    ),
+};
+
+test("statements that were planned while the queue was empty read no more of a long one than they need", async () => {
+  await db.sql.begin(async (tx) => {
+    for (const [name, value] of Object.entries({ enable_seqscan: "off", plan_cache_mode: "force_generic_plan" }))
+      await tx.unsafe(`SET LOCAL ${name} = '${value}'`);
+    const planned = await Promise.all(
+      Object.entries(statements).map(async ([what, make], index) => ({ what, make, name: `planned_${index}` })),
+    );
+    for (const { make, name } of planned) {
+      const { text, params } = await make(["none"]);
+      await tx.unsafe(`PREPARE ${name} AS ${text}`);
+      await executed(tx, name, params);
+    }
+    await addJobs(tx, LONG);
+    await addJobs(tx, AT_ONCE, { id: "'limited-' || i", run_id: "'limited-' || i", function_id: "'limited'" });
+    await tx.unsafe(`INSERT INTO holdfast.runs
+  (id, function_id, app_id, app_version, status, version, event_id, event_name, created_at)
+SELECT DISTINCT run_id, 'fn', 'app', '1', 'PENDING', 1, 'e', 'e', now() FROM holdfast.queue`);
+    const jobs = await tx.unsafe<{ id: string }[]>(`SELECT id FROM holdfast.queue ORDER BY id LIMIT ${AT_ONCE}`);
+    for (const { what, make, name } of planned) {
+      const { params } = await make(jobs.map(({ id }) => id));
+      const { pages, pairs } = await executed(tx, name, params);
+      expect({ what, pairs }).toEqual({ what, pairs: 0 });
+      expect(pages, what).toBeLessThan(AT_ONCE * 40);
+    }
+  });
+});
