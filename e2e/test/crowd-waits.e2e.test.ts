@@ -32,7 +32,7 @@ test("of several events each of many waits gets the one that came first", async 
   });
 });
 
-test("waits one after the other for events since their run get them in the order in which they came", async () => {
+test("EARLIER-5: waits one after the other for events since their run get them in the order in which they came", async () => {
   await inWorld({ name: "crowd-since", extensions: true, plain: false }, async (world) => {
     expect(await whatRunsGot(world, "twice", 3)).toEqual({ "0, 1": RUNS });
   });

@@ -12,7 +12,7 @@ const events = fc.array(fc.record({ wants: fc.uniqueArray(fc.nat(30), { maxLengt
   maxLength: 6,
 });
 
-test("ORDER-1: each wait is given the events that want it in their order, however the reads of them are delayed", async () => {
+test("DELIVERY-1: each wait is given the events that want it in their order, however the reads of them are delayed", async () => {
   await fc.assert(
     fc.asyncProperty(events, fc.integer({ min: 1, max: 7 }), async (all, pageSize) => {
       const order = new DeliveryOrder();
@@ -53,7 +53,7 @@ test("ORDER-1: each wait is given the events that want it in their order, howeve
   );
 });
 
-test("ORDER-2: an event goes on where an earlier one has come as far, and is not held up by other names", () => {
+test("DELIVERY-2: an event goes on where an earlier one has come as far, and is not held up by other names", () => {
   const order = new DeliveryOrder();
   const [first, second, other] = [order.begin("a"), order.begin("a"), order.begin("b")];
   expect(other.reach(wait(9))).toBeNull();
@@ -63,14 +63,14 @@ test("ORDER-2: an event goes on where an earlier one has come as far, and is not
   expect(second.reach(wait(6))).not.toBeNull();
 });
 
-test("ORDER-2: an event without waits of its own lets none overtake those before it", () => {
+test("DELIVERY-2: an event without waits of its own lets none overtake those before it", () => {
   const order = new DeliveryOrder();
   const [, second, third] = [order.begin("a"), order.begin("a"), order.begin("a")];
   second.end();
   expect(third.reach(wait(1))).not.toBeNull();
 });
 
-test("ORDER-3: what failed keeps no other back", async () => {
+test("DELIVERY-3: what failed keeps no other back", async () => {
   const order = new DeliveryOrder();
   const [first, second] = [order.begin("a"), order.begin("a")];
   const reached = second.reach(wait(1));

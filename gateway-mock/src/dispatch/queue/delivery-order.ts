@@ -10,10 +10,10 @@ type Position = Pick<StoredWait, "match" | "runId" | "key">;
 /**
  * Orders the deliveries of one gateway.
  *
- * ORDER-1. Of events of one name, a wait is given the one first whose delivery began first.
- * ORDER-2. A delivery waits for an earlier one only where that may still come to the same waits: it has not been read as
+ * DELIVERY-1. Of events of one name, a wait is given the one first whose delivery began first.
+ * DELIVERY-2. A delivery waits for an earlier one only where that may still come to the same waits: it has not been read as
  *     far, or is being given to the same wait.
- * ORDER-3. A delivery that has failed, or was given up, keeps no other one back.
+ * DELIVERY-3. A delivery that has failed, or was given up, keeps no other one back.
  */
 export class DeliveryOrder {
   readonly #latest = new Map<string, EventDelivery>();
