@@ -6,7 +6,7 @@
  */
 import { failureText } from "./cli/failure-text.ts";
 
-/** What a gateway that has ended leaves its reader to take the last lines; one that is paused may keep nothing open. */
+/** What a gateway that has ended leaves who reads its output to take the last lines: a reader may be blocked for ever. */
 const LAST_LINES_MS = 2_000;
 
 const words = process.argv.slice(2);

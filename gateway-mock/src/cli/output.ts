@@ -70,7 +70,7 @@ export function outputOf(streams: Readonly<Record<"stdout" | "stderr", OutputStr
 /** Says that what was printed did not arrive, and answers with the exit code of that. */
 export function lostOutput(error: Error): ExitCode {
   process.stderr.write(
-    `What this command prints could not be written: ${error.message}. Free some space, and repeat it.\n`,
+    `What this command prints could not be written: ${error.message}. Repeat it where its output has room.\n`,
   );
   return EXIT.failed;
 }

@@ -64,8 +64,10 @@ export type Emit<Effect> = (effect: Effect) => void;
 
 /** A decision that was stored. */
 export interface Committed {
-  /** As it is since. */
+  /** As it was decided. */
   readonly state: RunState;
+  /** As it is stored, with what other gateways have added: requests and results are made of this one. */
+  readonly stored: RunState;
   /** It ended steps of a run whose pass goes on. */
   readonly endedWaits: boolean;
   /** Jobs that it gave up: see `jobsGivenUp`. */
@@ -94,7 +96,15 @@ export function endsWaits(state: RunState, { log, removeJobs, addJobs }: Decisio
 }
 
 /** What follows from a decision for this gateway. */
-export function effectsOfCommit({ state, endedWaits, abandoned, addJobs, leased, atMs }: Committed): AfterCommit[] {
+export function effectsOfCommit({
+  state,
+  stored,
+  endedWaits,
+  abandoned,
+  addJobs,
+  leased,
+  atMs,
+}: Committed): AfterCommit[] {
   const effects: AfterCommit[] = [];
   const { functionId } = state;
   if (state.flow && state.flow.slots.length > 0) effects.push({ do: "CAPACITY_FREED", functionId });
@@ -103,11 +113,11 @@ export function effectsOfCommit({ state, endedWaits, abandoned, addJobs, leased,
     effects.push({ do: "RUN_ENDED", run: state, mayRunElsewhere: abandoned.length > 0 });
     return effects;
   }
-  if (endedWaits) effects.push({ do: "WAITS_ENDED", run: state });
+  if (endedWaits) effects.push({ do: "WAITS_ENDED", run: stored });
   // What was not due yet cannot have been claimed.
   const jobIds = abandoned.flatMap(({ id, dueMs }) => (dueMs <= atMs ? [id] : []));
   if (jobIds.length > 0) effects.push({ do: "CANCEL_JOBS", jobIds });
-  if (leased.length > 0) effects.push({ do: "DISPATCH", run: state, jobs: leased });
+  if (leased.length > 0) effects.push({ do: "DISPATCH", run: stored, jobs: leased });
   const dueInMs = new Map<string, number>();
   for (const { id, kind, key, lease, functionId: ofFunction, delayMs = 0, notBeforeMs } of addJobs) {
     if (lease && kind === "earlier") effects.push({ do: "FIND_EARLIER", key, jobId: id });

@@ -37,6 +37,7 @@ function bench({ room = 1, isPaused = false, slots = [] }: Setup = {}) {
   const losses: LostWhy[] = [];
   const written: Transition[] = [];
   let newer: readonly number[] = [];
+  let afterCommit: readonly LogRow[] = [];
   const store = {
     loadRuns: async () => [
       {
@@ -48,7 +49,7 @@ function bench({ room = 1, isPaused = false, slots = [] }: Setup = {}) {
       const why = losses.shift();
       if (why) return { won: false, why };
       written.push(transition);
-      rows.push(...transition.log);
+      rows.push(...transition.log, ...afterCommit);
       version += 1;
       return {
         won: true,
@@ -111,6 +112,10 @@ function bench({ room = 1, isPaused = false, slots = [] }: Setup = {}) {
       newer = [rows.length];
       rows.push(row);
     },
+    /** Another gateway decides as soon as this one has. */
+    decidesElsewhere: (row: LogRow) => {
+      afterCommit = [row];
+    },
   };
 }
 
@@ -146,6 +151,16 @@ test("the next pass is dispatched with steps that another gateway stored under t
   await report(ops([op("StepRun", "a", { data: 1 })]));
   const [effect] = effects as [Extract<AfterCommit, { do: "DISPATCH" }>];
   expect([...effect.run.memo.keys()].toSorted()).toEqual(["a", "b"]);
+});
+
+test("a run that another gateway has ended before it was read again goes to no worker", async () => {
+  const { runs, addedElsewhere, decidesElsewhere, report, effects, worker } = bench();
+  await runs.load(RUN);
+  addedElsewhere(stepCompletedRow("b", { op: "StepRun" }, '"done"'));
+  decidesElsewhere(jsonRow("RUN_CANCELLED", "", 0, 0, { reason: "asked" }));
+  expect(await report(ops([op("StepRun", "a", { data: 1 })]))).toBe("won");
+  expect(effects).toEqual([]);
+  expect(worker.inFlight).toBe(0);
 });
 
 test.each([

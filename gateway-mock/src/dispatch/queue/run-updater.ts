@@ -208,8 +208,11 @@ export class RunUpdater {
       won = true;
       this.#warnOfRejected(state, decision);
       const { atMs } = outcome;
-      for (const effect of effectsOfCommit({ state: stored, endedWaits, abandoned, addJobs, leased, atMs }))
-        this.#emit(effect);
+      // Another gateway may have ended it before it was read again: no worker is to begin what is over.
+      const isOver = isEnded(stored.status) && !isEnded(state.status);
+      if (isOver) this.#giveBack(leased, state);
+      const committed = { state, stored, endedWaits, abandoned, addJobs, leased: isOver ? [] : leased, atMs };
+      for (const effect of effectsOfCommit(committed)) this.#emit(effect);
       for (const one of prepared) {
         const { seq, awaited } = outcome;
         intake.startPrepared(one, { atMs, seq, awaited: awaited.includes(one.item.event.id) });
@@ -217,10 +220,14 @@ export class RunUpdater {
       return "won";
     } finally {
       if (!won) {
-        for (const { worker } of leased) this.#workers.release(worker, state.functionId);
+        this.#giveBack(leased, state);
         for (const one of prepared) intake.releasePrepared(one);
       }
     }
+  }
+
+  #giveBack(leased: readonly LeasedJob[], { functionId }: RunState): void {
+    for (const { worker } of leased) this.#workers.release(worker, functionId);
   }
 
   async #onLostCommit(why: LostWhy, registryVersion: number): Promise<DecideOutcome | "again" | "signal" | "registry"> {
