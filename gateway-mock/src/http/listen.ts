@@ -51,10 +51,21 @@ function listenError(error: NodeJS.ErrnoException, host: string, port: number, f
       { cause: error },
     );
   }
-  return new HoldfastError("OPTION_INVALID", `The gateway cannot listen on ${host}:${port}: ${error.message}.`, {
-    cause: error,
-  });
+  const remedy = error.code === undefined ? undefined : REMEDIES[error.code];
+  return new HoldfastError(
+    error.code === "EMFILE" ? "INTERNAL" : "OPTION_INVALID",
+    `The gateway cannot listen on ${host}:${port} (${error.message})${remedy === undefined ? "." : `: ${remedy(flag)}.`}`,
+    { cause: error },
+  );
 }
+
+/** What keeps an address from being listened on, and what to do about it. */
+const REMEDIES: Readonly<Record<string, (flag: string) => string>> = {
+  EACCES: (flag) => `this user may not listen on that port; choose one from 1024 on with ${flag}`,
+  EADDRNOTAVAIL: () => "this machine does not have that address; name one that it has with --host",
+  ENOTFOUND: () => "that name has no address; name one that this machine has with --host",
+  EMFILE: () => "this process may open no more files; raise the limit (ulimit -n)",
+};
 
 export function closeServer(server: Server): Promise<void> {
   return new Promise((resolve) => {

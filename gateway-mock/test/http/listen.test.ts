@@ -67,3 +67,10 @@ test("until the gateway is ready, what it answers says so", async () => {
     await closeServer(server);
   }
 });
+
+test("an address that cannot be listened on is refused with what to do about it", async () => {
+  // 192.0.2.0/24 is for documentation (RFC 5737): no machine has an address of it.
+  await expect(listen("192.0.2.1", 0, "--port")).rejects.toThrow(
+    /cannot listen on 192\.0\.2\.1:0 .*name one that it has with --host/,
+  );
+});

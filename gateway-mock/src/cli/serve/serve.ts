@@ -99,7 +99,10 @@ export async function serve(mode: Mode, context: CommandContext, host: Host): Pr
     starting,
     stopping.asked.then(() => startedSoon(starting, options.databaseUrl === undefined)),
   ]);
-  if (gateway === null) return EXIT.done;
+  if (gateway === null) {
+    log("info", "Stopped before the gateway was ready.");
+    return EXIT.done;
+  }
   announce(gateway, { configuration, options, context, log, script: host.script });
   const isLive = look && showsLive(configuration, context, terminal);
   const endView = look && isLive ? startLiveView(area, terminal, look) : () => {};

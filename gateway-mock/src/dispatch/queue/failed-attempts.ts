@@ -39,7 +39,7 @@ export class FailedAttempts {
 
   /** The run's state alone is more than a request can hold: no attempt will do. */
   failTooLarge({ runId, fence }: { readonly runId: string; readonly fence: Fence }, bytes: number): void {
-    const message = `The run's event alone needs a request of ${bytes} bytes, which exceeds the limit.`;
+    const message = `The run's event alone needs a request of ${bytes} bytes, which exceeds the limit. Keep large data elsewhere and send a reference.`;
     const error = plainError("RUN_TOO_LARGE", message);
     this.#logFailure(runId, this.#updater.apply(runId, { type: "fail", jobId: fence.jobId, error }, fence));
   }

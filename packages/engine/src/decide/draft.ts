@@ -135,13 +135,13 @@ export function sizeProblem(
   steps: number,
   added: readonly LogRow[],
 ): string | null {
-  if (steps > maxSteps) return `The run has more than ${maxSteps} steps.`;
+  if (steps > maxSteps) return `The run has more than ${maxSteps} steps: split the work over several runs.`;
   let length = state.stateLength;
   for (const { kind, dataJson } of added) {
     if (kind === "STEP_COMPLETED" || kind === "STEP_FAILED") length += dataJson.length;
   }
   if (length <= maxStateLength || state.memo.has(FAILURE_KEY)) return null;
-  return `The run's events and step results have ${length} characters; the limit is ${maxStateLength}.`;
+  return `The run's events and step results have ${length} characters; the limit is ${maxStateLength}. Keep large data elsewhere and return references, or split the work over several runs.`;
 }
 
 export interface JobDraft {
