@@ -42,6 +42,7 @@ export class World {
   #profiles;
   /** @type {import("@holdfast/testing").TestPostgres} */
   #server;
+  #databaseUrl;
   #sql;
   /** Statistics are read from another database: its own commits are not among those that are counted. */
   #outside;
@@ -88,6 +89,7 @@ export class World {
     this.#options = options;
     this.#profiles = profiles;
     this.#server = server;
+    this.#databaseUrl = databaseUrl;
     this.#sql = postgres(databaseUrl, { max: 1, onnotice: () => {} });
     this.#outside = postgres(server.url, { max: 1, onnotice: () => {} });
   }
@@ -117,6 +119,11 @@ export class World {
     // Each thread writes one of its own: the file's name says which, and a name that is given would be that of all.
     const folder = `${name}${this.#options.plain ? "-plain" : ""}-${this.#build.label.replaceAll(/\W/g, "-")}`;
     return ["--cpu-prof", `--cpu-prof-dir=${join(this.#profiles, folder)}`];
+  }
+
+  /** The gateways' database. */
+  get databaseUrl() {
+    return this.#databaseUrl;
   }
 
   get build() {

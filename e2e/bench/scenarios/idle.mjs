@@ -1,5 +1,6 @@
 /** One run at a time on an idle system, and one message between the threads of a worker. */
 import { setTimeout as sleep } from "node:timers/promises";
+import { BareSystem } from "../bare/bare-system.mjs";
 import { EventsClient } from "../events-client.mjs";
 import { median, quantile } from "../stats.mjs";
 
@@ -9,31 +10,58 @@ import { median, quantile } from "../stats.mjs";
  */
 
 /**
- * From before the event's request until the app knows that the run's end is durable.
+ * From before the event's request until the app knows that the run's end is durable; and the same way by programs that do
+ * nothing else, in turn, since an idle machine wakes up slowly, and not always as slowly.
  * @param {World} world
  * @param {number} runs
  */
 async function latency(world, runs) {
   /** @type {number[]} */
   const all = [];
+  /** @type {number[]} */
+  const bare = [];
   const client = new EventsClient(world.api.url, 1);
+  const system = await BareSystem.open(world.databaseUrl);
   try {
     for (let index = 0; index < runs; index++) {
-      const armed = world.app.message((message) => message.armed === true);
-      const acknowledged = world.app.ask("acknowledged");
-      acknowledged.catch(() => {});
-      await armed;
-      const start = performance.timeOrigin + performance.now();
-      await client.send({ name: "bench/one", data: { index } });
-      const end = await acknowledged;
-      // The first ones warm up.
-      if (index >= runs / 10) all.push(end - start);
+      const event = { name: "bench/one", data: { index } };
+      const endedMs = await oneRun(world, client, event);
       await world.idle();
+      const bareMs = await system.trip(event);
+      await world.idle();
+      // The first ones warm up.
+      if (index < runs / 10) continue;
+      all.push(endedMs);
+      bare.push(bareMs);
     }
   } finally {
     client.close();
+    await system.close();
   }
-  return { p50Ms: quantile(all, 0.5), p99Ms: quantile(all, 0.99), minMs: Math.min(...all), maxMs: Math.max(...all) };
+  return {
+    p50Ms: quantile(all, 0.5),
+    p99Ms: quantile(all, 0.99),
+    minMs: Math.min(...all),
+    maxMs: Math.max(...all),
+    bareP50Ms: quantile(bare, 0.5),
+    bareP99Ms: quantile(bare, 0.99),
+    ratio: quantile(all, 0.5) / quantile(bare, 0.5),
+  };
+}
+
+/**
+ * @param {World} world
+ * @param {EventsClient} client
+ * @param {object} event
+ */
+async function oneRun(world, client, event) {
+  const armed = world.app.message((message) => message.armed === true);
+  const acknowledged = world.app.ask("acknowledged");
+  acknowledged.catch(() => {});
+  await armed;
+  const start = performance.timeOrigin + performance.now();
+  await client.send(event);
+  return (await acknowledged) - start;
 }
 
 /**
@@ -77,6 +105,9 @@ export const idle = [
     shown: [
       { label: "p50, ms", value: "p50Ms", digits: 2, better: "lower", aim: 4 },
       { label: "p99, ms", value: "p99Ms", digits: 2, better: "lower", aim: 10 },
+      { label: "bare programs, p50, ms", value: "bareP50Ms", digits: 2, better: "lower" },
+      { label: "bare programs, p99, ms", value: "bareP99Ms", digits: 2, better: "lower" },
+      { label: "ratio of p50", value: "ratio", digits: 2, better: "lower" },
     ],
   },
   {
