@@ -35,6 +35,11 @@ export class ParkedRuns<Run extends ParkedRun> {
     }
   }
 
+  /** It stays, and no longer than it would have. */
+  peek(runId: string): Run | undefined {
+    return this.#runs.get(runId)?.run;
+  }
+
   /** It is not here any more. */
   take(runId: string): Run | undefined {
     const parked = this.#runs.get(runId);

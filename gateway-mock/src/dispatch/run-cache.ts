@@ -3,7 +3,15 @@
  * it, so that what is in memory is what was stored; all of it may be lost at any moment, since the store has the truth.
  */
 import { applyRow, foldRun, isEnded, type RunState, type StepMeta } from "@holdfast/engine";
-import type { CommitOutcome, LogRow, NewJob, Store, StoredRun, Transition } from "@holdfast/store";
+import {
+  type CommitOutcome,
+  type LogRow,
+  movesOn,
+  type NewJob,
+  type Store,
+  type StoredRun,
+  type Transition,
+} from "@holdfast/store";
 
 import type { DatabaseTime } from "./database-time.ts";
 
@@ -114,6 +122,22 @@ export class RunCache {
   peek(runId: string): RunState | null {
     return this.#runs.get(runId)?.state ?? null;
   }
+
+  /**
+   * Whether a run is here that waits for this timer and nothing else: then nothing can have gone on elsewhere, and the
+   * timer is decided on without another look at the store. Of other runs this may be behind the store, and a decision
+   * that loses costs more than a look.
+   */
+  readonly waitsForTimer = ({ id, runId }: { readonly id: string; readonly runId: string }): boolean => {
+    const state = (this.#runs.get(runId) ?? this.#parked.peek(runId))?.state;
+    if (!state) return false;
+    let isHere = false;
+    for (const job of state.jobs.values()) {
+      if (job.id === id) isHere = true;
+      else if (movesOn(job)) return false;
+    }
+    return isHere;
+  };
 
   /** Grows with all that is added or forgotten here; to be noted before the store is read. */
   get mark(): number {

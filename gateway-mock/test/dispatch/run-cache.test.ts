@@ -279,3 +279,43 @@ test("CACHE-5: what was read before rows were added is not taken for work, also 
   runs.retain(RUN);
   expect(runs.mergeClaimed(claimed, mark, true)).toBeNull();
 });
+
+/** The run sleeps; `more` is what else it has begun. */
+function sleepingBench(...more: readonly LogRow[]) {
+  const made = bench();
+  const job = (id: string, kind: string, key: string, iteration: number): LogRow =>
+    jsonRow("DISPATCHED", key, 0, iteration, { job: id, kind });
+  const rows = [
+    jsonRow("STEP_WAITING", "a", 0, 0, { op: "Sleep", delayMs: 1000 }),
+    job("timer-a", "timer", "a", 2),
+    jsonRow("PASS_REPORTED", "", 0, 1, {}),
+    ...more,
+  ];
+  const stored = made.read();
+  const last = stored.log.at(-1);
+  const log = [...stored.log, ...rows.map((row, index) => ({ ...last!, ...row, seq: stored.log.length + index }))];
+  made.runs.mergeClaimed({ ...stored, log }, made.runs.mark, false);
+  return { ...made, waitsFor: (id: string) => made.runs.waitsForTimer({ id, runId: RUN }) };
+}
+
+test("a run that waits for one timer alone is known to wait for it, also while nothing uses it", () => {
+  const { runs, waitsFor } = sleepingBench(
+    jsonRow("DISPATCHED", "holdfast/deadline", 0, 3, { job: "deadline", kind: "timer" }),
+  );
+  expect(waitsFor("timer-a")).toBe(true);
+  // Made by a decision that is not known here, so that the run has to be read.
+  expect(waitsFor("timer-b")).toBe(false);
+  runs.release(RUN);
+  expect(runs.size).toBe(0);
+  expect(waitsFor("timer-a")).toBe(true);
+  expect(runs.size).toBe(0);
+  runs.forget(RUN);
+  expect(waitsFor("timer-a")).toBe(false);
+});
+
+test.each([
+  ["a pass", jsonRow("DISPATCHED", "", 0, 3, { job: "job-2", kind: "pass" })],
+  ["another timer", jsonRow("DISPATCHED", "b", 0, 3, { job: "timer-b", kind: "timer" })],
+])("a run with %s besides may have gone on elsewhere", (_, row) => {
+  expect(sleepingBench(row).waitsFor("timer-a")).toBe(false);
+});

@@ -185,6 +185,7 @@ export {
 } from "./rules/acknowledged.ts";
 export { type CheckedStore, checkInvariants, type InvariantReport } from "./rules/check-invariants.ts";
 export { checkTransition } from "./rules/check-transition.ts";
+export { comesAlone } from "./rules/comes-alone.ts";
 export { type CommitHistograms, commitHistograms } from "./rules/commit-histograms.ts";
 export { DEFAULT_ENVIRONMENT, environmentOf, plainName, qualify } from "./rules/environment.ts";
 export { expectRows } from "./rules/expected-rows.ts";

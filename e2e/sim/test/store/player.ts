@@ -165,7 +165,10 @@ export class Player {
     const functionId = this.#dice.pick(["", ...this.#items.functions.filter((id) => !id.startsWith("lim"))]);
     const limit = functionId === "" ? 1000 : this.#dice.between(0, 3);
     const request = { gatewayId: this.#dice.pick(["g1", "g2"]), leaseMs: 4000, wants: [{ functionId, limit }] };
-    await this.#part((await this.#call("claim", request, (store) => store.claim(request))) ?? []);
+    const hasRuns = this.#dice.chance(0.5);
+    await this.#part(
+      (await this.#call("claim", request, (store) => store.claim({ ...request, hasRunOf: () => hasRuns }))) ?? [],
+    );
   }
 
   async #claimLimited(): Promise<void> {

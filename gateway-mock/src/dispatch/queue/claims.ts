@@ -7,9 +7,11 @@ import { type ClaimedJob, type ClaimRequest, isOutdated } from "@holdfast/store"
 import type { Admission } from "../admission/admission.ts";
 import type { DispatcherCounters, DispatcherOptions } from "../ports.ts";
 import type { Functions } from "../registry/functions.ts";
+import type { RunCache } from "../run-cache.ts";
 import type { Workers } from "../workers/workers.ts";
 
 export interface ClaimsParts {
+  readonly runs: RunCache;
   readonly workers: Workers;
   readonly admission: Admission;
   readonly functions: Functions;
@@ -55,7 +57,7 @@ export class Claims {
   /** At most `most` of each function, and `others`, which need no worker. */
   async claimJobs(most: number, others: readonly Want[]): Promise<Claimed> {
     const { store, clock, settings } = this.#options;
-    const { workers, admission, functions, counters } = this.#parts;
+    const { runs, workers, admission, functions, counters } = this.#parts;
     const wants = workers
       .roomByFunction(clock.monotonicMs(), most)
       .filter(({ functionId }) => admission.mayStart({ at: "CLAIM", functionId }).may);
@@ -69,7 +71,14 @@ export class Claims {
     const base = { gatewayId: settings.gatewayId, registryVersion };
     const leasedAt = readClocks(clock);
     const [claimed, limitedClaim] = await Promise.all([
-      unlessOutdated(store.claim({ ...base, leaseMs: TIMER_LEASE_MS, wants: [...free, ...others] })),
+      unlessOutdated(
+        store.claim({
+          ...base,
+          leaseMs: TIMER_LEASE_MS,
+          wants: [...free, ...others],
+          hasRunOf: runs.waitsForTimer,
+        }),
+      ),
       limited.length > 0 ? unlessOutdated(store.claimLimited({ ...base, wants: limited })) : NOTHING,
     ]);
     const jobs = [...(claimed ?? []), ...(limitedClaim?.jobs ?? [])].map((job) => ({ leasedAt, ...job }));

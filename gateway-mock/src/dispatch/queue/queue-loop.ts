@@ -175,9 +175,10 @@ export class QueueLoop {
       return waitNotifier.startJob({ kind: job.kind, key: job.key }, fence);
     if (job.kind === "bulk") return this.#parts.bulkJobs.startJob(job.key, fence);
     if (job.kind === "earlier") return this.#parts.earlierEvents.startJob(job.key, fence);
-    if (!job.run) return;
+    if (job.runId === "") return;
     runs.retain(job.runId);
-    const state = runs.mergeClaimed(job.run, mark, needsWorker(job));
+    // Without its run, it is here, unless it was forgotten a moment ago.
+    const state = job.run ? runs.mergeClaimed(job.run, mark, needsWorker(job)) : runs.peek(job.runId);
     if (state) {
       this.#startJob(job, state, fence);
       runs.release(job.runId);

@@ -1,5 +1,5 @@
 /** Columns and order of claims, shared by both kinds, and the runs that come with the claimed jobs. */
-import type { ClaimedJob, Fence, JobKind } from "@holdfast/store";
+import { type ClaimedJob, type ClaimRequest, comesAlone, type Fence, type JobKind } from "@holdfast/store";
 import type { Query } from "../connection/database.ts";
 import { msOf, rowsOf } from "../connection/pg-values.ts";
 
@@ -57,18 +57,17 @@ export interface TakenRow {
   readonly unplaced_ms: number | null;
 }
 
-export async function withRuns(query: Query, rows: readonly TakenRow[]): Promise<ClaimedJob[]> {
-  const runs = new Map(
-    (
-      await loadRuns(
-        query,
-        rows.flatMap((row) => (row.run_id === "" ? [] : [row.run_id])),
-      )
-    ).map((run) => [run.head.id, run]),
-  );
+export async function withRuns(
+  query: Query,
+  rows: readonly TakenRow[],
+  hasRunOf?: ClaimRequest["hasRunOf"],
+): Promise<ClaimedJob[]> {
+  const alone = new Set(rows.filter((row) => comesAlone({ ...row, runId: row.run_id, lost: row.was_lost }, hasRunOf)));
+  const runIds = rows.flatMap((row) => (row.run_id === "" || alone.has(row) ? [] : [row.run_id]));
+  const runs = new Map((await loadRuns(query, runIds)).map((run) => [run.head.id, run]));
   return rows.flatMap((row) => {
-    const run = runs.get(row.run_id) ?? null;
-    if (!run && row.run_id !== "") return [];
+    const run = (alone.has(row) ? null : runs.get(row.run_id)) ?? null;
+    if (!run && row.run_id !== "" && !alone.has(row)) return [];
     return {
       id: row.id,
       runId: row.run_id,

@@ -90,10 +90,10 @@ export async function claim(
     await database.settled();
     // The statement may have been carried out although its answer was lost.
     const before = attempt === 1 ? [] : await query<TakenRow>(CLAIMED_BEFORE, [claimId, request.gatewayId]);
-    if (before.length > 0) return withRuns(query, before);
+    if (before.length > 0) return withRuns(query, before, request.hasRunOf);
     const rows = await bounds.look(functionIds, (look) => query<TakenRow>(CLAIM, [...params, ...look]));
     bounds.recordTaken(rows);
-    return withRuns(query, rows);
+    return withRuns(query, rows, request.hasRunOf);
   });
 }
 

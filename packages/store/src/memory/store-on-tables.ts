@@ -6,8 +6,9 @@ import { allEnded, invariant } from "@holdfast/core";
 import type { HistoryLoss, StoreStats } from "../port/reads.ts";
 import type { StoredFunction } from "../port/registry.ts";
 import type { Store, Transition, Wake } from "../port/store.ts";
-import type { ClaimedJob, StoredRun } from "../port/work.ts";
+import type { ClaimedJob, ClaimRequest, StoredRun } from "../port/work.ts";
 import { checkTransition } from "../rules/check-transition.ts";
+import { comesAlone } from "../rules/comes-alone.ts";
 import { type AnnouncedJob, functionsToAnnounce, jobsOfItem } from "../rules/jobs-to-announce.ts";
 import type { Unit, UnitOutcome } from "../rules/plan.ts";
 import { checkStorable } from "../rules/storable.ts";
@@ -78,6 +79,7 @@ export class StoreOnTables extends ReadsOnTables implements Store {
         this.#tables.registry.expect(request.registryVersion);
         return this.#tables.jobs.claim(request).map(copyOf);
       }),
+      request.hasRunOf,
     );
   }
 
@@ -326,12 +328,14 @@ export class StoreOnTables extends ReadsOnTables implements Store {
     return this.#access.call(() => releaseHold(this.#tables, runId));
   }
 
-  async #withRuns(taken: readonly Taken[]): Promise<ClaimedJob[]> {
-    const ids = taken.flatMap(({ job }) => (job.runId === "" ? [] : [job.runId]));
+  async #withRuns(taken: readonly Taken[], hasRunOf?: ClaimRequest["hasRunOf"]): Promise<ClaimedJob[]> {
+    const alone = new Set(taken.filter(({ job, lost }) => comesAlone({ ...job, lost }, hasRunOf)));
+    const ids = taken.flatMap((one) => (one.job.runId === "" || alone.has(one) ? [] : [one.job.runId]));
     const runs = new Map((await this.loadRuns(ids)).map((run) => [run.head.id, run]));
-    return taken.flatMap(({ job, lost, dueMs: dueSinceMs, unplacedMs }) => {
-      const run = runs.get(job.runId) ?? null;
-      if (!run && job.runId !== "") return [];
+    return taken.flatMap((one) => {
+      const { job, lost, dueMs: dueSinceMs, unplacedMs } = one;
+      const run = (alone.has(one) ? null : runs.get(job.runId)) ?? null;
+      if (!run && job.runId !== "" && !alone.has(one)) return [];
       const { id, runId, kind, key, functionId, attempt, iteration, priority, epoch, availableMs: leaseUntilMs } = job;
       const claimed = { id, runId, kind, key, functionId, attempt, iteration, priority, epoch };
       return [{ ...claimed, leaseUntilMs, dueSinceMs, unplacedMs, lost, run }];

@@ -96,7 +96,8 @@ export interface Store
    * job's epoch by one. A job whose lease had ended (or was released as lost) gets a `LEASE_LOST` row (key = job id,
    * iteration = the lost epoch). After an outage of the database the first claims wait some seconds, so that the
    * extensions it held up come first. The head of the run is not touched by a claim; reads show a run with a leased job
-   * as RUNNING.
+   * as RUNNING. The runs come with their jobs, except those of timers whose lease was not lost and of which `hasRunOf`
+   * says that the caller has them.
    */
   claim(request: ClaimRequest): Promise<readonly ClaimedJob[]>;
 

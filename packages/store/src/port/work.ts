@@ -187,6 +187,8 @@ export interface ClaimRequest {
   readonly leaseMs: number;
   /** "" = timers. Each function at most once. */
   readonly wants: readonly { readonly functionId: string; readonly limit: number; readonly leaseMs?: number }[];
+  /** Whether the caller has the run that this timer belongs to, and needs it not read. Asked once they are leased. */
+  readonly hasRunOf?: (timer: { readonly id: string; readonly runId: string }) => boolean;
 }
 
 export interface ClaimedJob {
@@ -205,7 +207,7 @@ export interface ClaimedJob {
   readonly unplacedMs: number | null;
   /** Whether a lease of it had ended without a result. */
   readonly lost: boolean;
-  /** Null for jobs that belong to no run. */
+  /** Null for jobs that belong to no run, and for timers of runs that the caller has (`hasRunOf`). */
   readonly run: StoredRun | null;
 }
 

@@ -122,6 +122,39 @@ export function claimsContract(bench: ContractBench): void {
       expect(second.map((job) => job.id)).toEqual([low.jobId]);
     });
 
+    it("a timer comes without its run where the caller has that, unless a lease of it was lost", async () => {
+      const timer = { functionId: "", kind: "timer", key: "s" } as const;
+      const [had, other] = [await seedRun(bench.store, { job: timer }), await seedRun(bench.store, { job: timer })];
+      const work = await seedRun(bench.store, { run: { functionId: "not-a-timer" } });
+      const asked: { readonly id: string; readonly runId: string }[] = [];
+      const claim = async (leaseMs: number) => {
+        const jobs = await bench.store.claim({
+          gatewayId: "g",
+          leaseMs,
+          wants: [
+            { functionId: "", limit: 5 },
+            { functionId: "not-a-timer", limit: 5 },
+          ],
+          hasRunOf: ({ id, runId }) => {
+            asked.push({ id, runId });
+            return id !== other.jobId;
+          },
+        });
+        return new Map(jobs.map(({ id, run }) => [id, run?.head.id ?? null]));
+      };
+      expect(await claim(0)).toEqual(
+        new Map([
+          [had.jobId, null],
+          [other.jobId, other.runId],
+          [work.jobId, work.runId],
+        ]),
+      );
+      expect(asked).toEqual(expect.arrayContaining([had, other].map(({ jobId: id, runId }) => ({ id, runId }))));
+      expect(asked).toHaveLength(2);
+      // Nobody knows what became of it: the run may have gone on, and its log says that the lease was lost.
+      expect((await claim(60_000)).get(had.jobId)).toBe(had.runId);
+    });
+
     it("a claim skips jobs that are not due, and reports when the next one will be", async () => {
       const notBeforeMs = Date.now() + 3_600_000;
       await seedRun(bench.store, { run: { functionId: "later" }, job: { notBeforeMs } });
