@@ -77,7 +77,8 @@ interface Observers {
  *     written itself is missing in the state, which then is read again before anything is made of it: a request would
  *     have the worker do finished steps again.
  * CACHE-5. A run that has not ended and that nothing here uses any more is kept as it was, in a bounded store: a state
- *     may be older than the stored one however long it was used, and is found to be by CACHE-1 and CACHE-4.
+ *     may be older than the stored one however long it was used, and is found to be by CACHE-1 and CACHE-4. So a timer may
+ *     be decided on without a look at the store (docs/decisions/0161).
  */
 export class RunCache {
   readonly #store: Store;
