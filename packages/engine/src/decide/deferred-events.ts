@@ -9,6 +9,8 @@ import { withSpan } from "../run/run-trace.ts";
 import type { DecideContext } from "./input.ts";
 import { DEFERRED_SCHEDULE, type InternalEvent } from "./internal-events.ts";
 
+const NOTHING: readonly never[] = [];
+
 /**
  * The events that begin what a run has deferred. A run that was taken up again after its end has begun it before.
  */
@@ -16,8 +18,8 @@ export function deferredEvents(
   state: RunState,
   defers: RunState["defers"],
   { nowMs, spanOf }: Pick<DecideContext, "nowMs" | "spanOf">,
-): InternalEvent[] {
-  if (defers.size === 0) return [];
+): readonly InternalEvent[] {
+  if (defers.size === 0) return NOTHING;
   const ts = Math.round(nowMs);
   const environment = environmentOf(state.functionId);
   return [...defers].flatMap(([key, { status, functionId, inputText, meta }]) => {

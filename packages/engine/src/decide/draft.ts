@@ -6,6 +6,7 @@ import { backoffDelayMs } from "@holdfast/core";
 import type { HeadPatch, LogRow, NewJob, NewWait } from "@holdfast/store";
 
 import { openStepOf, stepJobKeys } from "../run/fold.ts";
+import { LazyMap, LazySet } from "../run/lazy-collections.ts";
 import { type DispatchedMeta, jsonRow, type OpenMeta, type StepPlan } from "../run/log-rows.ts";
 import { isRunTimer, type JobState, jobKey, liveStatus, type OpenStep, type RunState } from "../run/run-state.ts";
 import { FAILURE_KEY } from "../run/saga.ts";
@@ -36,13 +37,13 @@ export interface Draft {
   readonly jobs: Map<string, JobState>;
   readonly removed: string[];
   readonly added: NewJob[];
-  readonly settled: Set<string>;
-  readonly opened: Map<string, OpenStep>;
-  readonly pending: Set<string>;
-  readonly waits: Set<string>;
+  readonly settled: LazySet<string>;
+  readonly opened: LazyMap<string, OpenStep>;
+  readonly pending: LazySet<string>;
+  readonly waits: LazySet<string>;
   readonly addedWaits: NewWait[];
   readonly removedWaits: string[];
-  readonly events: InternalEvent[];
+  events: InternalEvent[];
   readonly unknownFunctions: string[];
   defers: RunState["defers"];
   requestVersion: number;
@@ -66,10 +67,10 @@ export function draftOf(state: RunState, ctx: DecideContext): Draft {
     jobs: new Map(state.jobs),
     removed: [],
     added: [],
-    settled: new Set(),
-    opened: new Map(),
-    pending: new Set(state.pending),
-    waits: new Set(state.waits),
+    settled: new LazySet(),
+    opened: new LazyMap(),
+    pending: new LazySet<string>().addAll(state.pending),
+    waits: new LazySet<string>().addAll(state.waits),
     addedWaits: [],
     removedWaits: [],
     events: [],
@@ -224,6 +225,8 @@ export function retryDelayMs(draft: Draft, attempt: number, retryAfterMs: number
   return retryAfterMs ?? backoffDelayMs(draft.ctx.retry, attempt + 1, draft.ctx.random);
 }
 
+const NOTHING: readonly never[] = [];
+
 /** Closes the draft. A run that goes on always has a job, and a reported job always leaves a row that ends it. */
 export function finish(draft: Draft): Decision {
   const { unknownFunctions } = draft;
@@ -233,12 +236,13 @@ export function finish(draft: Draft): Decision {
   const invoked = isClosed(draft) && draft.events.some(isForNothing);
   const events = invoked ? draft.events.filter((event) => !isForNothing(event)) : draft.events;
   if (draft.head) {
-    const removeWaits = draft.state.waits.length > 0 ? "all" : [];
+    const removeWaits = draft.state.waits.length > 0 ? "all" : NOTHING;
     const addJobs = childJobs(draft);
     const log = rowsOf(draft);
-    return { log, head: draft.head, removeJobs: "all", addJobs, removeWaits, addWaits: [], events, unknownFunctions };
+    const { head } = draft;
+    return { log, head, removeJobs: "all", addJobs, removeWaits, addWaits: NOTHING, events, unknownFunctions };
   }
-  if (![...draft.jobs.values()].some((job) => !isRunTimer(job.key))) ensurePass(draft);
+  if (!hasOwnJob(draft)) ensurePass(draft);
   const { reported } = draft;
   if (reported && !draft.jobs.has(jobKey(reported.kind, reported.key)) && !isEndedByRow(draft, reported)) {
     const plan = reported.kind === "pass" ? changedPlan(draft) : undefined;
@@ -257,6 +261,12 @@ export function finish(draft: Draft): Decision {
   };
 }
 
+/** Beside those that end the run when it takes too long. */
+function hasOwnJob({ jobs }: Draft): boolean {
+  for (const { key } of jobs.values()) if (!isRunTimer(key)) return true;
+  return false;
+}
+
 const OWN_NUMBERS: ReadonlySet<string> = new Set(["DISPATCHED", "PASS_FAILED", "PASS_REPORTED", "RUN_REVIVED"]);
 
 /** After a revival rows of the run and its steps carry its number, so that they meet none from before. */
@@ -269,8 +279,8 @@ function rowsOf({ log, state }: Draft): readonly LogRow[] {
 }
 
 /** Who waits for the run's end hears of it through a job, so that it cannot be forgotten. */
-function childJobs({ state, ctx, events }: Draft): NewJob[] {
-  if (!state.parent || events.some(({ invokes }) => invokes?.continues !== undefined)) return [];
+function childJobs({ state, ctx, events }: Draft): readonly NewJob[] {
+  if (!state.parent || events.some(({ invokes }) => invokes?.continues !== undefined)) return NOTHING;
   const numbers = { attempt: 0, iteration: 0 };
   // What waits for a chain waits for the end of its first run, by its name: gateways of before would not find it.
   const functionId = state.chain === null ? "" : NEWER_QUEUE;
@@ -286,9 +296,15 @@ function isEndedByRow(draft: Draft, job: JobState): boolean {
 }
 
 function changedPlan(draft: Draft): StepPlan | undefined {
-  const { state, requestVersion, forced, pending, missed } = draft;
-  const before = [...state.pending].filter((id) => !draft.settled.has(id));
-  const same = before.length === pending.size && before.every((id) => pending.has(id));
+  const { state, settled, requestVersion, forced, pending, missed } = draft;
+  let before = 0;
+  let same = true;
+  for (const id of state.pending) {
+    if (settled.has(id)) continue;
+    before += 1;
+    same &&= pending.has(id);
+  }
+  same &&= before === pending.size;
   if (same && requestVersion === state.requestVersion && forced === state.forced && missed === state.missed) {
     return undefined;
   }

@@ -88,7 +88,7 @@ export function invokedEvent(ctx: DecideContext, invocation: Invocation): Intern
     );
   const invokes = { functionId, runId, parent: { runId: state.runId, key: stepId } };
   const environment = environmentOf(state.functionId);
-  return made({ id, name: INVOKED, environment, tsMs }, text, { invokes });
+  return { id, name: INVOKED, environment, tsMs, payload: text, ifWanted: false, invokes };
 }
 
 /** What the event of a run that was asked for from outside holds. */
@@ -133,7 +133,8 @@ export function continuedEvent(ctx: DecideContext, state: RunState, runId: strin
   const link: ChainLink = { ...chain, root: chain?.root ?? state.runId, from: state.runId };
   const continues = { chain: link, flow, eventText, quiet };
   const environment = environmentOf(functionId);
-  return made({ id, name: CONTINUED, environment, tsMs }, text, { invokes: { functionId, runId, parent, continues } });
+  const invokes = { functionId, runId, parent, continues };
+  return { id, name: CONTINUED, environment, tsMs, payload: text, ifWanted: false, invokes };
 }
 
 /** Of fields with one name the last one counts. */
@@ -147,33 +148,33 @@ export type RunEnd =
   | { readonly status: "COMPLETED"; readonly outputText: string }
   | { readonly status: "FAILED" | "CANCELLED"; readonly error: PlainError };
 
-/** What events of a run's end contain. */
-export function endEvents(state: RunState, ctx: DecideContext, end: RunEnd): InternalEvent[] {
-  if (state.quiet) return [];
-  // The state keeps changing, but not in what these events contain.
-  const tsMs = Math.round(ctx.nowMs);
-  const environment = environmentOf(state.functionId);
-  const event = (name: string, id: string, more: { readonly ifWanted?: boolean } = {}): InternalEvent =>
-    made(
-      { id, name, environment, tsMs },
-      () =>
-        withSpan(
-          `{"id":"${id}","name":"${name}","data":${endData(state, end)},"ts":${tsMs},"user":{}}`,
-          ctx.spanOf?.(state),
-        ),
-      more,
-    );
+/** The events that the end of a run makes. */
+export function endEvents(state: RunState, ctx: DecideContext, end: RunEnd): readonly InternalEvent[] {
+  if (state.quiet) return NO_EVENTS;
+  const finished = endEvent(state, ctx, end, { id: ctx.newId(), name: FINISHED, ifWanted: true });
+  if (end.status === "COMPLETED") return [finished];
   // Named after the run, so that there is one of it; a run that was taken up again ends once more.
-  const ownId = (): string => (state.revivals === 0 ? state.runId : ctx.newId());
-  const finished = event(FINISHED, ctx.newId(), { ifWanted: true });
-  switch (end.status) {
-    case "COMPLETED":
-      return [finished];
-    case "FAILED":
-      return [finished, event(FAILED, ownId())];
-    case "CANCELLED":
-      return [finished, event(CANCELLED, ownId())];
-  }
+  const id = state.revivals === 0 ? state.runId : ctx.newId();
+  const name = end.status === "FAILED" ? FAILED : CANCELLED;
+  return [finished, endEvent(state, ctx, end, { id, name, ifWanted: false })];
+}
+
+const NO_EVENTS: readonly never[] = [];
+
+/** The state keeps changing, but not in what the event contains. */
+function endEvent(
+  state: RunState,
+  ctx: DecideContext,
+  end: RunEnd,
+  { id, name, ifWanted }: Pick<InternalEvent, "id" | "name" | "ifWanted">,
+): InternalEvent {
+  const tsMs = Math.round(ctx.nowMs);
+  const payload = (): string =>
+    withSpan(
+      `{"id":"${id}","name":"${name}","data":${endData(state, end)},"ts":${tsMs},"user":{}}`,
+      ctx.spanOf?.(state),
+    );
+  return { id, name, environment: environmentOf(state.functionId), tsMs, payload, ifWanted, invokes: null };
 }
 
 /** Put together from text as it is stored. */
@@ -189,12 +190,4 @@ function endData(state: RunState, end: RunEnd): string {
 
 function eventError(error: PlainError): object {
   return { error: error.message, ...error };
-}
-
-function made(
-  { id, name, environment, tsMs }: Pick<InternalEvent, "id" | "name" | "environment" | "tsMs">,
-  payload: () => string,
-  { ifWanted = false, invokes = null }: Partial<Pick<InternalEvent, "ifWanted" | "invokes">>,
-): InternalEvent {
-  return { id, name, environment, tsMs, payload, ifWanted, invokes };
 }

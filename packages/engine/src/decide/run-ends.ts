@@ -68,7 +68,7 @@ export function cancel(draft: Draft, reason: PlainError): void {
 /** The end of a run is an event, and begins what it has deferred. */
 function addEndEvents(draft: Draft, end: RunEnd): void {
   const { state, ctx, defers } = draft;
-  draft.events.push(...endEvents(state, ctx, end), ...deferredEvents(state, defers, ctx));
+  draft.events = draft.events.concat(endEvents(state, ctx, end), deferredEvents(state, defers, ctx));
 }
 
 export function failWith(draft: Draft, code: ErrorCode, message: string): void {

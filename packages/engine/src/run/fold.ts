@@ -88,13 +88,13 @@ export function applyRow(state: RunState, row: LogRow, atMs: number, meta?: Step
     case "PASS_FAILED":
       if (row.key === "") state.jobs.delete("pass");
       else state.jobs.delete(jobKey("step", row.key));
-      clear(state.losses);
+      state.losses.clear();
       return;
     case "PASS_REPORTED":
       state.jobs.delete(row.key === "" ? "pass" : jobKey("step", row.key));
       applyPlan(state, readMeta<{ plan?: StepPlan }>(row.dataJson).plan);
       state.status = liveStatus(state.jobs.values(), atMs);
-      clear(state.losses);
+      state.losses.clear();
       return;
     case "PINNED":
       return applyPinned(state, readMeta<PinMeta>(row.dataJson));
@@ -134,7 +134,7 @@ function applyRevived(state: RunState, row: LogRow): void {
   state.status = "RUNNING";
   state.revivals = row.iteration;
   state.passAttempt = 0;
-  clear(state.losses);
+  state.losses.clear();
   for (const key of dropped) {
     state.stateLength -= state.memo.get(key)?.text.length ?? 0;
     state.memo.delete(key);
@@ -208,7 +208,7 @@ function applyPlan(state: RunState, plan: StepPlan | undefined): void {
   state.requestVersion = plan.requestVersion;
   state.forced = plan.forced;
   state.missed = plan.missed ?? 0;
-  clear(state.pending);
+  state.pending.clear();
   for (const id of plan.pending) if (!state.memo.has(id)) state.pending.add(id);
 }
 
@@ -257,7 +257,7 @@ function applySettled(state: RunState, kind: SettledKind, row: LogRow, known: St
   if (state.waits.length > 0) state.waits = state.waits.filter((one) => one !== key);
   for (const name of stepJobKeys(state.jobs, key)) state.jobs.delete(name);
   state.passAttempt = 0;
-  clear(state.losses);
+  state.losses.clear();
 }
 
 /** The last result was given to the run's code before others that were stored earlier. */
@@ -278,10 +278,10 @@ function endBegun(state: RunState, key: string): void {
 function clearWork(state: RunState): void {
   for (const [name, job] of state.jobs) if (!isRunTimer(job.key)) state.jobs.delete(name);
   state.waits = state.waits.filter((key) => !state.open.has(key));
-  clear(state.open);
+  state.open.clear();
   state.begun = [];
-  clear(state.attempts);
-  clear(state.pending);
+  state.attempts.clear();
+  state.pending.clear();
 }
 
 /** However it ended, a step with a body is one kind. */
@@ -300,7 +300,7 @@ function applyAttemptFailed(state: RunState, row: LogRow, atMs: number): void {
   const planned = state.jobs.delete(jobKey("step", row.key));
   endBegun(state, row.key);
   state.attempts.set(row.key, Math.max(row.attempt + 1, state.attempts.get(row.key) ?? 0));
-  clear(state.losses);
+  state.losses.clear();
   const dueMs = planned ? null : atMs + delayMs;
   if (state.jobs.delete(jobKey("fetch", row.key)) && before)
     state.open.set(row.key, { ...before, dueMs, sinceMs: atMs + delayMs });
@@ -328,14 +328,11 @@ export function retryingStep(
 
 function end(state: RunState, status: "COMPLETED" | "FAILED" | "CANCELLED"): void {
   state.status = status;
-  clear(state.jobs);
-  clear(state.open);
-  clear(state.attempts);
-  clear(state.pending);
+  state.jobs.clear();
+  state.open.clear();
+  state.attempts.clear();
+  state.pending.clear();
   state.waits = [];
 }
 
 /** Mostly they are empty; clearing one of these makes a new table all the same. */
-function clear(all: Map<string, unknown> | Set<string>): void {
-  if (all.size > 0) all.clear();
-}

@@ -92,28 +92,44 @@ function payloadText(state: RunState, options: PayloadOptions, isWhole: boolean)
 
 function extendedContext(state: RunState, { nowMs, looksAhead, jobId, retry }: PayloadOptions): object {
   const losses = looksAhead ? (state.losses.get(jobId) ?? 0) : 0;
-  const retries: Record<string, { attempt: number; notBeforeMs: number }> = {};
-  for (const [stepId, attempt] of state.attempts) {
-    // What the gateway tries again by itself is a wait for the worker.
-    if (state.open.get(stepId)?.phase === "waiting") continue;
-    retries[stepId] = { attempt, notBeforeMs: state.open.get(stepId)?.dueMs ?? 0 };
-  }
-  const undefinedSteps: string[] = [];
-  const signatures: Record<string, string> = {};
-  for (const [stepId, memo] of state.memo) {
-    if (memo.isUndefined) undefinedSteps.push(stepId);
-    signatures[stepId] = memo.signature;
-  }
   return {
     v: 1,
     nowMs,
-    retries,
-    undefinedSteps: undefinedSteps.length > 0 ? undefinedSteps : undefined,
-    signatures,
+    retries: state.attempts.size === 0 ? NOTHING : retriesOf(state),
+    undefinedSteps: undefinedSteps(state),
+    signatures: state.memo.size === 0 ? NOTHING : signaturesOf(state),
     // What is left to do after the deadline is to undo.
     deadlineMs: state.deadlineMs === null || isCompensating(state) ? undefined : state.deadlineMs,
     appVersion: state.appVersion === "" ? undefined : state.appVersion,
     losses: losses > 0 ? losses : undefined,
     retry: retry && { baseMs: retry.baseMs, factor: retry.factor, maxMs: retry.maxMs },
   };
+}
+
+const NOTHING = {};
+
+function retriesOf({ attempts, open }: RunState): object {
+  const retries: Record<string, { attempt: number; notBeforeMs: number }> = {};
+  for (const [stepId, attempt] of attempts) {
+    // What the gateway tries again by itself is a wait for the worker.
+    if (open.get(stepId)?.phase === "waiting") continue;
+    retries[stepId] = { attempt, notBeforeMs: open.get(stepId)?.dueMs ?? 0 };
+  }
+  return retries;
+}
+
+function signaturesOf({ memo }: RunState): object {
+  const signatures: Record<string, string> = {};
+  for (const [stepId, { signature }] of memo) signatures[stepId] = signature;
+  return signatures;
+}
+
+function undefinedSteps({ memo }: RunState): string[] | undefined {
+  let steps: string[] | undefined;
+  for (const [stepId, { isUndefined }] of memo) {
+    if (!isUndefined) continue;
+    steps ??= [];
+    steps.push(stepId);
+  }
+  return steps;
 }

@@ -2,6 +2,7 @@
 import type { JobKind, RunStatus } from "@holdfast/store";
 
 import type { RunFlow } from "../flow/triggers.ts";
+import { LazyMap, LazySet } from "./lazy-collections.ts";
 
 /** A finished step as requests carry it: JSON text, never parsed again. */
 export interface MemoStep {
@@ -109,11 +110,11 @@ export interface RunState {
   stateLength: number;
   /** Finished steps in the order of their completion (the stack). */
   readonly memo: Map<string, MemoStep>;
-  readonly open: Map<string, OpenStep>;
+  readonly open: LazyMap<string, OpenStep>;
   /** Failed attempts so far of steps that may be tried again. */
-  readonly attempts: Map<string, number>;
+  readonly attempts: LazyMap<string, number>;
   /** Plain protocol: steps of the last parallel report that are not done; no pass before they all are. */
-  readonly pending: Set<string>;
+  readonly pending: LazySet<string>;
   /** Protocol version 1 only: set by the first parallel report, never reset. */
   forced: boolean;
   /** Passes in a row that did not ask for a step which is to be tried again. */
@@ -130,7 +131,7 @@ export interface RunState {
    * By job: leases lost in a row without any progress of the run. A worker that goes takes all its jobs along, once
    * each.
    */
-  readonly losses: Map<string, number>;
+  readonly losses: LazyMap<string, number>;
   /** Finished steps that can be undone, by the author's id, in the order of their completion. */
   undoable: readonly { readonly key: string; readonly id: string }[];
   /** By hashed id, in the order in which they were reported. */
@@ -182,16 +183,16 @@ export function emptyRun(identity: RunIdentity): RunState {
     waits: NOTHING,
     stateLength: 0,
     memo: new Map(),
-    open: new Map(),
-    attempts: new Map(),
-    pending: new Set(),
+    open: new LazyMap(),
+    attempts: new LazyMap(),
+    pending: new LazySet(),
     forced: false,
     missed: 0,
     requestVersion: -1,
     jobs: new Map(),
     dispatches: 0,
     passAttempt: 0,
-    losses: new Map(),
+    losses: new LazyMap(),
     undoable: NOTHING,
     defers: NO_DEFERS,
     begun: NOTHING,
