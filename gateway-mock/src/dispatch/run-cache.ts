@@ -289,18 +289,17 @@ export class RunCache {
   }
 
   /** Runs `task` when all earlier tasks of this run are done. */
-  async serial<T>(runId: string, task: () => Promise<T>): Promise<T> {
+  serial<T>(runId: string, task: () => Promise<T>): Promise<T> {
     const run = this.#run(runId);
     run.users += 1;
-    const before = run.tail;
-    const mine = before === null ? task() : before.then(task, task);
+    const mine = run.tail === null ? task() : run.tail.then(task, task);
     run.tail = mine;
-    try {
-      return await mine;
-    } finally {
+    const over = (): void => {
       if (run.tail === mine) run.tail = null;
       this.release(runId);
-    }
+    };
+    mine.then(over, over);
+    return mine;
   }
 
   #keep(stored: StoredRun, mark: number): RunState {

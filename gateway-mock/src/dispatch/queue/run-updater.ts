@@ -17,12 +17,13 @@ import {
   readMeta,
   seenText,
 } from "@holdfast/engine";
-import { type Fence, isRefusedForData, type LostWhy, type NewJob } from "@holdfast/store";
+import { type CommitOutcome, type Fence, isRefusedForData, type LostWhy, type NewJob } from "@holdfast/store";
 import type { Admission } from "../admission/admission.ts";
 import type { DatabaseTime } from "../database-time.ts";
 import {
   type AfterCommit,
   abandonedJobs,
+  type Committed,
   type Emit,
   effectsOfCommit,
   endsWaits,
@@ -33,7 +34,7 @@ import type { EventIntake, Prepared } from "../events/event-intake.ts";
 import type { DispatcherCounters, DispatcherOptions } from "../ports.ts";
 import type { Functions } from "../registry/functions.ts";
 
-import type { DecidedTransition, RunCache } from "../run-cache.ts";
+import type { CommitResult, DecidedTransition, RunCache } from "../run-cache.ts";
 import type { Spans } from "../spans.ts";
 import { leaseOf } from "../workers/connected-worker.ts";
 import type { Workers } from "../workers/workers.ts";
@@ -58,6 +59,9 @@ export interface RunUpdaterParts {
 
 const MAX_TRIES = 16;
 
+/** Where it is none of the outcomes of a decision, the decision is to be made again. */
+type CommitEnd = DecideOutcome | "again" | "signal" | "registry";
+
 /** How a decision is to be stored. */
 interface Asked {
   readonly fence: Fence | null;
@@ -65,6 +69,17 @@ interface Asked {
   /** Its jobs may be for workers whose requests wait for room. */
   readonly mayWait: boolean;
 }
+
+/** A decision that is about to be stored. */
+interface PreparedCommit extends Pick<Committed, "leased" | "abandoned" | "endedWaits"> {
+  readonly writes: Writes;
+  /** The events that happen with it. */
+  readonly events: readonly Prepared[];
+}
+
+type StoredOutcome = Extract<CommitOutcome, { readonly won: true }>;
+
+const NO_LEASES: readonly LeasedJob[] = [];
 
 /**
  * Changes runs: decides and commits, until the decision was made on what is true at its commit, and emits what follows
@@ -124,45 +139,41 @@ export class RunUpdater {
    * decision that is stored.
    */
   apply(runId: string, input: Input, fence: Fence | null, endsJob?: string): Promise<DecideOutcome> {
-    return this.#runs.serial(runId, async () => {
-      try {
-        return await this.#attempt(runId, input, fence, endsJob);
-      } catch (error) {
+    return this.#runs.serial(runId, () =>
+      this.#attempt(runId, input, fence, endsJob).catch((error: unknown) => {
         if (input.type === "fail" || !fence || !isRefusedForData(error)) throw error;
         this.#options.log("error", `Failing a run that cannot be stored: ${messageOf(error)}`, { runId });
         const why = plainError("STORE_FAILED", messageOf(error));
         return this.#attempt(runId, { type: "fail", jobId: fence.jobId, error: why }, fence);
-      }
-    });
+      }),
+    );
   }
 
   async #attempt(runId: string, input: Input, fence: Fence | null, endsJob?: string): Promise<DecideOutcome> {
     let takenSignals: ReadonlySet<string> | undefined;
     let reloaded = false;
     for (let tries = 0; tries < MAX_TRIES; tries += 1) {
-      const fresh = this.#runs.peek(runId) === null;
-      const state = await this.#runs.load(runId);
+      const known = this.#runs.peek(runId);
+      const state = known ?? (await this.#runs.load(runId));
       if (!state) return "gone";
       const decision = decide(state, input, this.context(takenSignals));
       if (!decision) {
         // The cached state may be older than the stored one.
-        if (fresh || (isEnded(state.status) && input.type !== "revive" && input.type !== "resume")) return "nothing";
+        if (!known || (isEnded(state.status) && input.type !== "revive" && input.type !== "resume")) return "nothing";
         this.#runs.forget(runId);
         continue;
       }
-      const continues = decision.events.some(({ invokes }) => invokes?.continues !== undefined);
-      const isUnknown = continues && this.#parts.functions.get(state.functionId) === undefined;
-      if (isUnknown && reloaded) {
-        throw new HoldfastError(
-          "STORE_FAILED",
-          `The function of run ${runId} is not registered, so it cannot continue.`,
-        );
-      }
-      if ((isUnknown || decision.unknownFunctions.length > 0) && !reloaded) {
+      if (!reloaded && this.#needsUnknown(state, decision)) {
         // Another gateway may have heard of it a moment ago.
         reloaded = true;
         await this.#parts.functions.load();
         continue;
+      }
+      if (this.#cannotContinue(state, decision)) {
+        throw new HoldfastError(
+          "STORE_FAILED",
+          `The function of run ${runId} is not registered, so it cannot continue.`,
+        );
       }
       // A worker's report: the run was in memory before, and may be kept there until the worker has room for more.
       const mayWait = input.type === "report";
@@ -175,6 +186,16 @@ export class RunUpdater {
     throw new HoldfastError("STORE_FAILED", `A write to run ${runId} conflicted with other writes ${MAX_TRIES} times.`);
   }
 
+  /** It rests on a function that this gateway does not know. */
+  #needsUnknown(state: RunState, decision: Decision): boolean {
+    return decision.unknownFunctions.length > 0 || this.#cannotContinue(state, decision);
+  }
+
+  #cannotContinue({ functionId }: RunState, { events }: Decision): boolean {
+    const continues = events.some(({ invokes }) => invokes?.continues !== undefined);
+    return continues && this.#parts.functions.get(functionId) === undefined;
+  }
+
   async #addTakenSignals({ addWaits }: Decision, known: ReadonlySet<string> | undefined): Promise<Set<string>> {
     const taken = new Set(known);
     const names = addWaits.filter((wait) => wait.kind === "signal").map((wait) => wait.name);
@@ -185,52 +206,60 @@ export class RunUpdater {
     return taken;
   }
 
-  async #commit(
-    state: RunState,
-    decision: Decision,
-    { fence, endsJob, mayWait }: Asked,
-  ): Promise<DecideOutcome | "again" | "signal" | "registry"> {
+  /** Short, as a function that waits keeps all of its variables, and each run waits here. */
+  async #commit(state: RunState, decision: Decision, asked: Asked): Promise<CommitEnd> {
+    const prepared = this.#prepare(state, decision, asked);
+    const { writes } = prepared;
+    let committed: CommitResult | null = null;
+    try {
+      committed = await this.#runs.commit(state, writes);
+    } finally {
+      if (!committed?.outcome.won) this.#giveUp(prepared, state);
+    }
+    const { outcome, state: stored } = committed;
+    if (!outcome.won) return this.#onLostCommit(outcome.why, writes.registryVersion);
+    this.#warnOfRejected(state, decision);
+    this.#follow(prepared, outcome, state, stored);
+    return "won";
+  }
+
+  /** In the turn in which the decision was made, as are the runs that its events start. */
+  #prepare(state: RunState, decision: Decision, { fence, endsJob, mayWait }: Asked): PreparedCommit {
     const { intake, functions } = this.#parts;
-    // The decision was made in this turn, and so are the runs that its events start.
     const { version: registryVersion } = functions;
     const jobs = this.#inLanes(state, decision.addJobs);
     const leased = this.#leaseJobs(jobs, decision.head.appVersion ?? state.appVersion, mayWait);
-    const prepared = decision.events.map((event) => intake.prepareInternal(event));
-    const addJobs = this.#withLeases(jobs, leased);
+    const events = decision.events.map((event) => intake.prepareInternal(event));
+    const writes = writesOf(decision, events, { fence, addJobs: this.#withLeases(jobs, leased), registryVersion });
+    if (endsJob !== undefined) writes.endsJob = endsJob;
     const abandoned = abandonedJobs(state, decision, fence);
-    const endedWaits = endsWaits(state, decision);
-    let won = false;
-    try {
-      const writes = writesOf(decision, prepared, { fence, addJobs, registryVersion });
-      if (endsJob !== undefined) writes.endsJob = endsJob;
-      const { outcome, state: stored } = await this.#runs.commit(state, writes);
-      if (!outcome.won) return await this.#onLostCommit(outcome.why, registryVersion);
-      won = true;
-      this.#warnOfRejected(state, decision);
-      const { atMs } = outcome;
-      // Another gateway may have ended it before it was read again: no worker is to begin what is over.
-      const isOver = isEnded(stored.status) && !isEnded(state.status);
-      if (isOver) this.#giveBack(leased, state);
-      const committed = { state, stored, endedWaits, abandoned, addJobs, leased: isOver ? [] : leased, atMs };
-      for (const effect of effectsOfCommit(committed)) this.#emit(effect);
-      for (const one of prepared) {
-        const { seq, awaited } = outcome;
-        intake.startPrepared(one, { atMs, seq, awaited: awaited.includes(one.item.event.id) });
-      }
-      return "won";
-    } finally {
-      if (!won) {
-        this.#giveBack(leased, state);
-        for (const one of prepared) intake.releasePrepared(one);
-      }
+    return { writes, leased, events, abandoned, endedWaits: endsWaits(state, decision) };
+  }
+
+  /** What follows from it once it is stored. */
+  #follow(prepared: PreparedCommit, { atMs, seq, awaited }: StoredOutcome, state: RunState, stored: RunState): void {
+    const { writes, leased, events, abandoned, endedWaits } = prepared;
+    // Another gateway may have ended it before it was read again: no worker is to begin what is over.
+    const isOver = isEnded(stored.status) && !isEnded(state.status);
+    if (isOver) this.#giveBack(leased, state);
+    const { addJobs } = writes;
+    const committed = { state, stored, endedWaits, abandoned, addJobs, leased: isOver ? NO_LEASES : leased, atMs };
+    for (const effect of effectsOfCommit(committed)) this.#emit(effect);
+    for (const one of events) {
+      this.#parts.intake.startPrepared(one, { atMs, seq, awaited: awaited.includes(one.item.event.id) });
     }
   }
 
+  /** It was not stored. */
+  #giveUp({ leased, events }: PreparedCommit, state: RunState): void {
+    this.#giveBack(leased, state);
+    for (const one of events) this.#parts.intake.releasePrepared(one);
+  }
   #giveBack(leased: readonly LeasedJob[], { functionId }: RunState): void {
     for (const { worker } of leased) this.#workers.release(worker, functionId);
   }
 
-  async #onLostCommit(why: LostWhy, registryVersion: number): Promise<DecideOutcome | "again" | "signal" | "registry"> {
+  async #onLostCommit(why: LostWhy, registryVersion: number): Promise<CommitEnd> {
     switch (why) {
       case "registry":
         await this.#parts.functions.renew(registryVersion);
@@ -300,7 +329,9 @@ const leasedJob = (job: NewJob, lease: NewJob["lease"]): NewJob => ({ lease: lea
 const noneTaken = (): boolean => false;
 
 /** Set field by field: most decisions have few of them, and each run has decisions. */
-type Writes = { -readonly [Field in keyof DecidedTransition]: DecidedTransition[Field] };
+type Writes = { -readonly [Field in keyof DecidedTransition]: DecidedTransition[Field] } & {
+  registryVersion: number;
+};
 
 function writesOf(
   { log, head, removeJobs, removeWaits, addWaits, revives }: Decision,
