@@ -156,19 +156,23 @@ export class Workers {
    */
   reserve(functionId: string, nowMs: number, version: string | null, mayWait = false): ConnectedWorker | undefined {
     this.#availability.settle(nowMs);
-    const groups: WorkerGroup[] = [];
-    const awake: WorkerGroup[] = [];
-    for (const group of this.#byFunction.get(functionId) ?? []) {
-      if (!group.isOpen || !group.serves(functionId)) continue;
-      if (version !== null && group.versionOf(functionId) !== version) continue;
-      groups.push(group);
-      if (group.room > 0) awake.push(group);
-    }
     const partition =
-      (awake.length > 0 ? this.#choose(candidatesOf(awake), nowMs) : undefined) ??
-      (mayWait && groups.length > 0 ? this.#choose(congestedOf(groups), nowMs) : undefined);
+      this.#choose(this.#candidates(functionId, version), nowMs) ??
+      (mayWait ? this.#choose(this.#congested(functionId, version), nowMs) : undefined);
     if (partition) this.#change(partition, 1);
     return partition?.worker;
+  }
+
+  /** Those that have room, the idle ones first. */
+  *#candidates(functionId: string, version: string | null): Iterable<Partition> {
+    const groups = this.#byFunction.get(functionId) ?? NO_GROUPS;
+    for (const group of groups) if (takes(group, functionId, version)) for (const one of group.idle) yield one;
+    for (const group of groups) if (takes(group, functionId, version)) for (const one of group.busy) yield one;
+  }
+
+  *#congested(functionId: string, version: string | null): Iterable<Partition> {
+    const groups = this.#byFunction.get(functionId) ?? NO_GROUPS;
+    for (const group of groups) if (takes(group, functionId, version)) yield* group.congested;
   }
 
   /** It has one request of this function more. */
@@ -326,13 +330,12 @@ export class Workers {
   }
 }
 
-function* congestedOf(groups: readonly WorkerGroup[]): Iterable<Partition> {
-  for (const { congested } of groups) yield* congested;
-}
+const NO_GROUPS: readonly WorkerGroup[] = [];
 
-function* candidatesOf(groups: readonly WorkerGroup[]): Iterable<Partition> {
-  for (const { idle } of groups) yield* idle;
-  for (const { busy } of groups) yield* busy;
+/** Whether workers of the group take work of the function, of this version unless null. */
+function takes(group: WorkerGroup, functionId: string, version: string | null): boolean {
+  if (!group.isOpen || !group.serves(functionId)) return false;
+  return version === null || group.versionOf(functionId) === version;
 }
 
 function addTo<Key, Value>(sets: Map<Key, Set<Value>>, key: Key, value: Value): void {
