@@ -49,29 +49,26 @@ export async function checkEvents(events: readonly unknown[], nowMs: number): Pr
 }
 
 function checkEvent(event: unknown, index: number, nowMs: number): CheckedEvent {
-  const refuse = (why: string): never => {
-    throw new HoldfastError("EVENT_INVALID", `Event ${index}: ${why}`);
-  };
-  if (!isRecord(event)) return refuse("it is not an object.");
+  if (!isRecord(event)) return refuse(index, "it is not an object.");
   const { name, data, id, ts, user, v, meta, traceparent, tracestate } = event;
-  if (typeof name !== "string" || name.trim() === "") return refuse("`name` must be a non-empty string.");
+  if (typeof name !== "string" || name.trim() === "") return refuse(index, "`name` must be a non-empty string.");
   if (name.length > WIRE_LIMITS.maxEventNameLength) {
-    return refuse(`\`name\` is longer than ${WIRE_LIMITS.maxEventNameLength} characters.`);
+    return refuse(index, `\`name\` is longer than ${WIRE_LIMITS.maxEventNameLength} characters.`);
   }
-  if (name.includes("\0")) return refuse("`name` contains a NUL character.");
+  if (name.includes("\0")) return refuse(index, "`name` contains a NUL character.");
   if (RESERVED.some((prefix) => name.startsWith(prefix)))
-    return refuse(`names starting with "${name.split("/")[0]}/" are reserved.`);
-  if (data !== undefined && data !== null && !isDataObject(data)) return refuse("`data` must be an object.");
+    return refuse(index, `names starting with "${name.split("/")[0]}/" are reserved.`);
+  if (data !== undefined && data !== null && !isDataObject(data)) return refuse(index, "`data` must be an object.");
   if (id !== undefined && id !== null && (typeof id !== "string" || id.length > 256))
-    return refuse("`id` must be a string of at most 256 characters.");
-  if (typeof id === "string" && id.includes("\0")) return refuse("`id` contains a NUL character.");
+    return refuse(index, "`id` must be a string of at most 256 characters.");
+  if (typeof id === "string" && id.includes("\0")) return refuse(index, "`id` contains a NUL character.");
   const wrongTs = ts === undefined || ts === null ? null : timestampProblem(ts, nowMs, MAX_DURATION_MS);
-  if (wrongTs !== null) return refuse(`\`ts\` ${wrongTs}.`);
-  if (data === undefined) checkMisnamed(event, refuse);
+  if (wrongTs !== null) return refuse(index, `\`ts\` ${wrongTs}.`);
+  if (data === undefined) checkMisnamed(event, index);
   // A run that it starts could not be given to a worker.
-  if ([data, user, meta].some(isTooDeep)) {
+  if (isTooDeep(data) || isTooDeep(user) || isTooDeep(meta)) {
     const field = isTooDeep(data) ? "data" : isTooDeep(user) ? "user" : "meta";
-    return refuse(`\`${field}\` nests deeper than ${WIRE_LIMITS.maxDataDepth} levels.`);
+    return refuse(index, `\`${field}\` nests deeper than ${WIRE_LIMITS.maxDataDepth} levels.`);
   }
   const checked: { -readonly [Field in keyof CheckedEvent]: CheckedEvent[Field] } = {
     name,
@@ -86,6 +83,10 @@ function checkEvent(event: unknown, index: number, nowMs: number): CheckedEvent 
   return checked;
 }
 
+function refuse(index: number, why: string): never {
+  throw new HoldfastError("EVENT_INVALID", `Event ${index}: ${why}`);
+}
+
 const FIELDS = ["name", "data", "id", "ts", "user", "v", "meta", "traceparent", "tracestate"];
 const KNOWN = new Set(FIELDS);
 const NAMED = FIELDS.slice(0, -2).map((field) => `\`${field}\``);
@@ -94,11 +95,11 @@ const NAMED = FIELDS.slice(0, -2).map((field) => `\`${field}\``);
 export const unknownField = (event: object): string | undefined => Object.keys(event).find((key) => !KNOWN.has(key));
 
 /** Without `data` what is in another field was surely meant to be there. */
-function checkMisnamed(event: object, refuse: (why: string) => never): void {
+function checkMisnamed(event: object, index: number): void {
   const field = unknownField(event);
   if (field === undefined) return;
   const given = `\`${field.slice(0, 100)}\``;
-  refuse(`it has no \`data\`, and ${given} is no field of an event: put what functions are to get in \`data\`.`);
+  refuse(index, `it has no \`data\`, and ${given} is no field of an event: put what functions are to get in \`data\`.`);
 }
 
 /** What is said of a field that is ignored. */

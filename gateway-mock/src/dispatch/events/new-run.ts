@@ -66,32 +66,23 @@ export function newRun(options: NewRunOptions): IntakeRun {
       ? NO_WAITS
       : cancelWaits({ runId, functionId: fn.id }, fn.cancelRules, (condition) => reader.match(condition), reader.nowMs);
   const meta = metaOf(options, waits);
-  const log: LogRow[] = [runCreatedRow(meta, event.payloadJson, more), ...(origin?.kept ?? NO_WAITS)];
-  const jobs: NewJob[] = [];
+  const created = runCreatedRow(meta, event.payloadJson, more);
   const firstIteration = appVersion === undefined ? 1 : BEGUN_ITERATION;
-  const add = (job: Mutable<NewJob>, delayMs: number): void => {
-    const { id, kind, key, iteration } = job;
-    const dispatched: Mutable<DispatchedMeta> = { job: id, kind };
-    if (delayMs > 0) {
-      job.delayMs = delayMs;
-      dispatched.delayMs = delayMs;
-    }
-    if (startMs) {
-      job.notBeforeMs = startMs + delayMs;
-      dispatched.untilMs = startMs + delayMs;
-    }
-    jobs.push(job);
-    log.push(jsonRow("DISPATCHED", key, 0, iteration, dispatched));
-  };
+  const pass = dueAfter(firstPass(options, firstIteration), 0, startMs);
+  const jobs: NewJob[] = [pass];
+  const log: LogRow[] = origin ? [created, ...origin.kept, dispatchedRow(pass)] : [created, dispatchedRow(pass)];
   const addTimer = (key: string, delayMs: number): void => {
     const iteration = firstIteration + jobs.length;
-    add({ id: newId(), runId, kind: "timer", key, functionId: "", attempt: 0, iteration }, delayMs);
+    const timer = { id: newId(), runId, kind: "timer" as const, key, functionId: "", attempt: 0, iteration };
+    const job = dueAfter(timer, delayMs, startMs);
+    jobs.push(job);
+    log.push(dispatchedRow(job));
   };
-  add(firstPass(options, firstIteration), 0);
   if (fn.deadlineInMs !== null) addTimer(DEADLINE, fn.deadlineInMs);
   if (fn.finishInMs !== null) addTimer(FINISH_TIMEOUT, fn.finishInMs);
   // A chain has started long ago.
-  if (!lease && !invokes?.continues) jobs.push(...startTimeout(options, jobs[0]));
+  const timeout = lease || invokes?.continues ? null : startTimeout(options, pass);
+  if (timeout) jobs.push(timeout);
   const run: Mutable<NewRun> = {
     id: runId,
     functionId: fn.id,
@@ -107,6 +98,20 @@ export function newRun(options: NewRunOptions): IntakeRun {
   if (waits.length > 0) made.waits = waits;
   if (start.flowRules.length > 0) made.flowRules = start.flowRules;
   return made;
+}
+
+/** A new job is due so long after the run may begin. */
+function dueAfter(job: Mutable<NewJob>, delayMs: number, startMs: number | null): NewJob {
+  if (delayMs > 0) job.delayMs = delayMs;
+  if (startMs) job.notBeforeMs = startMs + delayMs;
+  return job;
+}
+
+function dispatchedRow({ id, kind, key, iteration, delayMs, notBeforeMs }: NewJob): LogRow {
+  const meta: Mutable<DispatchedMeta> = { job: id, kind };
+  if (delayMs !== undefined) meta.delayMs = delayMs;
+  if (notBeforeMs != null) meta.untilMs = notBeforeMs;
+  return jsonRow("DISPATCHED", key, 0, iteration, meta);
 }
 
 function metaOf(options: NewRunOptions, waits: readonly NewWait[]): RunMeta {
@@ -154,10 +159,10 @@ function originOf({ meta: { rerunOf, forkedFrom } }: RunOrigin): NonNullable<New
 const BEGUN_ITERATION = 2;
 
 /** Cancels the run if no worker has started its first pass by then. */
-function startTimeout({ fn, startMs, newId }: NewRunOptions, pass: NewJob | undefined): NewJob[] {
+function startTimeout({ fn, startMs, newId }: NewRunOptions, pass: NewJob): NewJob | null {
   const { startTimeoutMs } = fn.settings;
-  if (startTimeoutMs === null || !pass) return [];
+  if (startTimeoutMs === null) return null;
   const due = startMs ? { notBeforeMs: startMs + startTimeoutMs } : { delayMs: startTimeoutMs };
   const { runId, id: key } = pass;
-  return [{ id: newId(), runId, kind: "start", key, functionId: "", attempt: 0, iteration: 0, ...due }];
+  return { id: newId(), runId, kind: "start", key, functionId: "", attempt: 0, iteration: 0, ...due };
 }

@@ -85,6 +85,8 @@ const withPriority = (start: Start, priority: number): Start => ({
   flow: { slots: start.flow?.slots ?? [], priority },
 });
 
+const NOT_ROLLED_OUT = {};
+
 /** Makes the runs that an event starts. */
 export class Starter {
   readonly #options: DispatcherOptions;
@@ -136,7 +138,7 @@ export class Starter {
       }
       const isLimited = start.lane !== null || start.flowRules.length > 0;
       const runId = options.origin?.runId ?? options.invokes?.runId ?? this.#newId();
-      const rolledOut = appVersion === undefined ? this.#rolledOut(fn, runId) : {};
+      const rolledOut = appVersion === undefined ? this.#rolledOut(fn, runId) : NOT_ROLLED_OUT;
       const due = { isLimited, isDue: !options.startMs, ...rolledOut };
       const worker = options.origin ? undefined : this.#reserve(fn, due);
       const lease = worker ? leaseOf(worker, this.#options.settings.gatewayId) : null;
@@ -167,8 +169,9 @@ export class Starter {
   #rolledOut({ id, appId }: KnownFunction, runId: string): { readonly rolledOut?: string } {
     const { functions } = this.#parts;
     const rollout = functions.controls.rolloutOf(appId);
-    const [rolledOut] = rollout ? versionsToBegin(functions.versionsOf(id), rollout, runId) : [];
-    return rolledOut === undefined ? {} : { rolledOut };
+    if (!rollout) return NOT_ROLLED_OUT;
+    const [rolledOut] = versionsToBegin(functions.versionsOf(id), rollout, runId);
+    return rolledOut === undefined ? NOT_ROLLED_OUT : { rolledOut };
   }
 
   /** New runs begin on the newest version, or as a rollout says. Where that has no place here they queue up. */
