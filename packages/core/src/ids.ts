@@ -35,7 +35,7 @@ export function isUlid(text: string): boolean {
 /** The time part of a ULID, in milliseconds since the epoch. */
 export function ulidTimeMs(id: string): number {
   let time = 0;
-  for (const char of id.slice(0, 10)) time = time * 32 + ALPHABET.indexOf(char);
+  for (let at = 0; at < 10 && at < id.length; at += 1) time = time * 32 + ALPHABET.indexOf(id.charAt(at));
   return time;
 }
 
@@ -44,7 +44,19 @@ export function ulidTimeMs(id: string): number {
  * the event ids that a client's seed header asks for.
  */
 export function ulidFromSeed(atMs: number, entropy: Uint8Array, offset: number): string {
-  const [a = 0, b = 0, c = 0, d = 0, e = 0, f = 0, g = 0, h = 0, i = 0, j = 0] = entropy;
+  // By index: an iterator would be made for each id.
+  const {
+    0: a = 0,
+    1: b = 0,
+    2: c = 0,
+    3: d = 0,
+    4: e = 0,
+    5: f = 0,
+    6: g = 0,
+    7: h = 0,
+    8: i = 0,
+    9: j = 0,
+  } = entropy;
   const last = (((g << 24) | (h << 16) | (i << 8) | j) + offset) >>> 0;
   // 80 bits, 20 at a time.
   const first = fourSigns((a << 12) | (b << 4) | (c >> 4)) + fourSigns(((c & 15) << 16) | (d << 8) | e);

@@ -53,6 +53,9 @@ export async function withTimeout<T>(
 
 /** What all of them come to. Rejects, too, only when none of them is under way any more. */
 export async function allEnded<T>(promises: readonly Promise<T>[]): Promise<T[]> {
-  await Promise.allSettled(promises);
-  return Promise.all(promises);
+  const ends = await Promise.allSettled(promises);
+  return ends.map((end) => {
+    if (end.status === "rejected") throw end.reason;
+    return end.value;
+  });
 }

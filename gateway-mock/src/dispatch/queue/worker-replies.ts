@@ -88,9 +88,11 @@ export class WorkerReplies {
     this.#storing = new StoringReplies(parts.workers, emit);
   }
 
+  readonly #nowMs = (): number => this.#time.nowMs();
+
   /** A reply over the socket: acknowledged once it is durable, or no longer wanted. */
   onReply(worker: ConnectedWorker, response: SdkResponse): void {
-    const report = reportOf(response, () => this.#time.nowMs());
+    const report = reportOf(response, this.#nowMs);
     const { requestId, runId } = response;
     const name = { requestId, runId };
     this.#order.process(requestId, report, (read) => this.#storeReply(worker, name, read));
@@ -116,7 +118,7 @@ export class WorkerReplies {
    * @throws HoldfastError `STORE_FAILED`
    */
   async reply(response: SdkResponse, inPlaceHint: boolean, from: Reporter): Promise<boolean> {
-    const report = await reportOf(response, () => this.#time.nowMs());
+    const report = await reportOf(response, this.#nowMs);
     return this.#reply(response, report, inPlaceHint, from);
   }
 
@@ -132,7 +134,7 @@ export class WorkerReplies {
     }
     const inPlace = dispatch ? dispatch.inPlace : inPlaceHint;
     this.#runs.retain(runId);
-    let stored = (): void => {};
+    let stored = nothingStored;
     try {
       if (!(dispatch ? holds(from, dispatch, response.runId) : await this.#isOwner(from, runId))) {
         this.#ownership.recordRefusal(from.worker, "a reply", { requestId, runId });
@@ -340,6 +342,8 @@ const STALE: CheckpointResult = {
 /** Replies of old workers name no run. */
 const holds = (from: Reporter, dispatch: Dispatch, runId: string): boolean =>
   (runId === "" || runId === dispatch.runId) && from.owns(dispatch.appId);
+
+const nothingStored = (): void => {};
 
 const needsDecision = (op: Op): boolean => isParked(op) || isLazy(op);
 

@@ -75,7 +75,7 @@ export class LeaseProofs {
 
   #proof(request: RequestName, appId: string, endsMs: number): string {
     const digest = this.#digest("lease", request.requestId, request.runId, appId, endsMs);
-    return ulidFromSeed(endsMs, digest.subarray(0, 10), 0);
+    return ulidFromSeed(endsMs, digest, 0);
   }
 
   #remember(leaseId: string, { requestId, runId }: RequestName, appId: string): void {

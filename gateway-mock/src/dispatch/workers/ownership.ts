@@ -56,7 +56,7 @@ export class Ownership {
   /** A worker that reports over its socket; with a lease id, which its report may name. */
   bySocket(worker: ConnectedWorker, lease?: LeasedName): Reporter {
     const isValid = lease === undefined || lease.leaseId === "" || this.leaseholder(worker, lease) !== undefined;
-    return { worker, owns: (appId) => isValid && worker.appIds.has(appId) };
+    return new SocketReporter(worker, isValid);
   }
 
   /** A reply by HTTP: it carries the id under which only the app's own workers know the app. */
@@ -84,5 +84,20 @@ export class Ownership {
       runId: name.runId,
       instanceId: worker?.session.instanceId,
     });
+  }
+}
+
+/** Each reply and each checkpoint has one. */
+class SocketReporter implements Reporter {
+  readonly worker: ConnectedWorker;
+  readonly #isValid: boolean;
+
+  constructor(worker: ConnectedWorker, isValid: boolean) {
+    this.worker = worker;
+    this.#isValid = isValid;
+  }
+
+  owns(appId: string): boolean {
+    return this.#isValid && this.worker.appIds.has(appId);
   }
 }
