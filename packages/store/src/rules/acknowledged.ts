@@ -17,14 +17,28 @@ export const ACKNOWLEDGED_LIMITS = { maxBytes: 64 * 1024 * 1024, keptMs: 30_000 
 /** Of older ones at least their runs are known, of so many. */
 const MAX_NAMED = 100_000;
 
-interface Kept {
+/** A unit, and of an intake its outcome. */
+type Kept = readonly [unit: Unit, outcome: IntakeOutcome | null, bytes: number];
+
+interface KeptBatch {
   readonly batch: number;
-  readonly unit: Unit;
-  /** Of an intake. */
-  readonly outcome: IntakeOutcome | null;
-  readonly bytes: number;
   readonly atMs: number;
+  readonly bytes: number;
+  /**
+   * One JSON text: units as objects, of a thousand batches, would be copied and looked through by each collection of
+   * garbage. Those of long texts stay as they are: few objects, and a copy of the texts would cost more.
+   */
+  readonly units: string | readonly Kept[];
+  /** Of all its units; with repeats. */
+  readonly runIds: string;
+  readonly count: number;
 }
+
+/** Units that are longer than this on average are not copied. */
+const LONG_BYTES = 8 * 1024;
+
+/** Between ids. */
+const BETWEEN = "\n";
 
 /** A write that the database has forgotten. */
 export interface ForgottenUnit {
@@ -43,19 +57,18 @@ export interface Forgotten {
 }
 
 /**
- * ACKNOWLEDGED-1. Everything that was acknowledged within `keptMs` is kept, as far as `maxBytes` goes; the newest is kept
- *     longest.
+ * ACKNOWLEDGED-1. Everything that was acknowledged within `keptMs` is kept, as far as `maxBytes` goes, batch by batch; the
+ *     newest is kept longest.
  * ACKNOWLEDGED-2. What is taken out has been written by the batches after a given one, is in the order in which it was
  *     stored, and has nothing of units that lost or changed nothing.
  * ACKNOWLEDGED-3. Of what is not kept any more the runs are named, of the last `MAX_NAMED` writes.
  */
 export class AcknowledgedUnits {
   readonly #limits: AcknowledgedLimits;
-  #kept: (Kept | null)[] = [];
-  /** Before it everything was dropped and is null. */
-  #first = 0;
+  #kept: KeptBatch[] = [];
   #bytes = 0;
-  #named: { readonly batch: number; readonly runIds: readonly string[] }[] = [];
+  #named: Pick<KeptBatch, "batch" | "runIds" | "count">[] = [];
+  #namedCount = 0;
 
   constructor(limits: AcknowledgedLimits = ACKNOWLEDGED_LIMITS) {
     this.#limits = limits;
@@ -71,51 +84,74 @@ export class AcknowledgedUnits {
     entries: readonly { readonly unit: Unit; readonly bytes: number }[],
     outcomes: readonly UnitOutcome[],
   ): void {
+    const kept: Kept[] = [];
+    const runIds: string[] = [];
+    let sum = 0;
     for (const [index, { unit, bytes }] of entries.entries()) {
       const outcome = outcomes[index];
       if (!outcome || !hasWritten(outcome)) continue;
-      const intake = outcome.type === "intake" ? outcome.outcome : null;
-      this.#kept.push({ batch, unit: asStored(unit, outcome), outcome: intake, bytes, atMs });
-      this.#bytes += bytes;
+      const stored = asStored(unit, outcome);
+      kept.push([stored, outcome.type === "intake" ? outcome.outcome : null, bytes]);
+      for (const runId of runsOf(stored)) runIds.push(runId);
+      sum += bytes;
+    }
+    if (kept.length > 0) {
+      const units = this.#limits.maxBytes === 0 ? [] : sum > kept.length * LONG_BYTES ? kept : JSON.stringify(kept);
+      this.#kept.push({ batch, atMs, bytes: sum, units, runIds: runIds.join(BETWEEN), count: kept.length });
+      this.#bytes += sum;
     }
     this.#drop(atMs);
   }
 
   /** Takes out what batches after this one had written. */
   takeAfter(batch: number): Forgotten {
-    const from = this.#kept.findIndex((one) => one !== null && one.batch > batch);
-    const lost = from < 0 ? [] : this.#kept.splice(from).filter((one) => one !== null);
+    const lost = this.#kept.filter((one) => one.batch > batch);
+    this.#kept = this.#kept.filter((one) => one.batch <= batch);
     for (const { bytes } of lost) this.#bytes -= bytes;
     const named = this.#named.filter((one) => one.batch > batch);
     this.#named = this.#named.filter((one) => one.batch <= batch);
+    const count = countOf(named);
+    this.#namedCount -= count;
     return {
-      units: lost.flatMap(({ unit, outcome, bytes }) => {
+      units: lost.flatMap(unitsOf).flatMap(([unit, outcome, bytes]) => {
         const again = asResent(unit, outcome);
         return again ? [{ unit: again, bytes }] : [];
       }),
-      runIds: [...new Set(named.flatMap(({ runIds }) => runIds))],
-      named: named.length,
+      runIds: [...new Set(named.flatMap(({ runIds }) => (runIds === "" ? [] : runIds.split(BETWEEN))))],
+      named: count,
     };
   }
 
   #drop(nowMs: number): void {
     const { maxBytes, keptMs } = this.#limits;
-    for (; this.#first < this.#kept.length; this.#first += 1) {
-      const one = this.#kept[this.#first];
-      if (!one || (this.#bytes <= maxBytes && nowMs - one.atMs <= keptMs)) break;
+    for (let one = this.#kept[0]; one; one = this.#kept[0]) {
+      if (this.#bytes <= maxBytes && nowMs - one.atMs <= keptMs) break;
+      this.#kept.shift();
       this.#bytes -= one.bytes;
-      // Not only when the list is cut: a thousand units may be a thousand megabytes.
-      this.#kept[this.#first] = null;
-      this.#named.push({ batch: one.batch, runIds: runsOf(one.unit) });
+      const { batch, runIds, count } = one;
+      this.#named.push({ batch, runIds, count });
+      this.#namedCount += count;
     }
-    // Both lists are cut now and then, not with each unit.
-    if (this.#first > 1024 && this.#first * 2 > this.#kept.length) {
-      this.#kept = this.#kept.slice(this.#first);
-      this.#first = 0;
+    // The list is cut now and then, not with each batch.
+    if (this.#namedCount > 2 * MAX_NAMED) this.#forgetNames();
+  }
+
+  #forgetNames(): void {
+    let first = 0;
+    for (const { count } of this.#named) {
+      if (this.#namedCount - count < MAX_NAMED) break;
+      this.#namedCount -= count;
+      first += 1;
     }
-    if (this.#named.length > 2 * MAX_NAMED) this.#named = this.#named.slice(-MAX_NAMED);
+    this.#named = this.#named.slice(first);
   }
 }
+
+const unitsOf = ({ units }: KeptBatch): readonly Kept[] =>
+  typeof units === "string" ? (JSON.parse(units) as readonly Kept[]) : units;
+
+const countOf = (batches: readonly { readonly count: number }[]): number =>
+  batches.reduce((sum, { count }) => sum + count, 0);
 
 /** The runs that a unit is about. */
 export function runsOf(unit: Unit): readonly string[] {
@@ -136,12 +172,22 @@ const isStored = ({ duplicate, lost, outdated }: IntakeOutcome): boolean => !dup
  * them holds the state of the whole run.
  */
 function asStored(unit: Unit, outcome: UnitOutcome): Unit {
-  if (unit.type === "intake" || outcome.type === "intake" || !outcome.outcome.won) return unit;
-  if (!unit.transition.events) return unit;
+  if (unit.type === "intake") {
+    const item = withText(unit.item);
+    return item === unit.item ? unit : { type: "intake", item };
+  }
+  if (outcome.type === "intake" || !outcome.outcome.won || !unit.transition.events) return unit;
   const { events, ...transition } = unit.transition;
   const { awaited } = outcome.outcome;
-  const stored = events.filter(({ event, ifAwaited }) => !ifAwaited || awaited.includes(event.id));
+  const stored = events.filter(({ event, ifAwaited }) => !ifAwaited || awaited.includes(event.id)).map(withText);
   return { type: "transition", transition: stored.length > 0 ? { ...transition, events: stored } : transition };
+}
+
+/** Of what was stored the text was made: what is kept has it as a value, however the event makes it. */
+function withText(item: IntakeItem): IntakeItem {
+  const { event } = item;
+  if (Object.hasOwn(event, "payloadJson")) return item;
+  return { ...item, event: { ...event, payloadJson: event.payloadJson } };
 }
 
 /**
