@@ -41,10 +41,7 @@ const KIND_OF: ReadonlyMap<string, LogKind> = new Map(
   LOG_KINDS.flatMap((kind) => (kind === "LEASE_LOST" ? [] : [[LETTERS[kind], kind] as const])),
 );
 
-/** SQL for rows whose facts stand there under the names of their kinds: none of them has a line that is written now. */
-export const IS_NAMED = (facts: string): string => `(${facts} < 'a' AND ${facts} NOT LIKE 'LEASE\\_LOST %')`;
-
-/** How a line of such a fact may begin, now and before. */
+/** How a line of a fact of this kind may begin, now and before. */
 export const lineBegins = (kind: LogKind): readonly string[] =>
   kind === "LEASE_LOST" ? [kind] : [kind, `${LETTERS[kind]}\\d*`];
 

@@ -20,13 +20,14 @@ import { codeOf, UNIQUE_VIOLATION } from "../connection/pg-errors.ts";
 import type { WriterSession } from "../connection/writer-session.ts";
 
 import { readAwaited } from "./awaited.ts";
-import { expectNewFacts, type LogAnswer, newerOf, TAKE_NUMBERS } from "./log.ts";
-import { expectMark, isPreconditionFailure, lockExpected, MARKED } from "./preconditions.ts";
+import { expectNew, expectNewFacts, type LogAnswer, newerOf, TAKE_NUMBERS } from "./log.ts";
+import { type ExpectedLocks, expectMark, isPreconditionFailure, lockExpected, MARKED } from "./preconditions.ts";
 
 import {
   type BatchMark,
   lockRows,
   type Marked,
+  type PlannedWrites,
   READ_MARK,
   type TimeOfMark,
   timeOfMark,
@@ -93,10 +94,9 @@ async function commitOptimistically(work: Work, found: LockedRows): Promise<read
   const { session, units, needs, mark, hooks } = work;
   const plan = planBatch(units, found);
   const asksLog = plan.writes.logs.length + needs.additions.length > 0;
-  const log = asksLog ? expectNewFacts(needs.additions) : null;
   hooks.onSent({ number: mark.batch, plan });
   try {
-    const { marked, told } = await session.guard(sendExpected(work, found, plan, log));
+    const { marked, told } = await session.guard(sendExpected(work, found, plan, asksLog));
     hooks.stats.optimistic += 1;
     hooks.backoff.succeeded();
     if (found.awaited.size > 0) hooks.backoff.recordAwaited([...found.awaited], readAwaited(marked?.awaited));
@@ -116,28 +116,29 @@ interface Answered {
 }
 
 /**
- * One round trip: a statement that is a transaction by itself, where nothing has to be locked before; else the locks, in
- * a statement of their own with what is a lock itself, and then what is looked up under them and written. Where a
- * condition does not hold, everything after it fails for that.
+ * One round trip: a statement that is a transaction by itself, with the locks where there are any; else the locks, in a
+ * statement of their own with what is a lock itself, and then what is looked up under them and written. Where a condition
+ * does not hold, everything after it fails for that.
  */
 async function sendExpected(
   { query, needs, mark }: Work,
   found: LockedRows,
   { writes }: BatchPlan,
-  log: Statement | null,
+  asksLog: boolean,
 ): Promise<Answered> {
   const send = ({ text, params }: Statement): Promise<object[]> => query(text, params);
   const setMark = expectMark(needs, found, mark);
   const locks = lockExpected(found, needs, writes, setMark);
   const planned = writesOf(locks ? locks.left : writes);
-  const [first, second] = planned;
-  if (!locks && second.length === 0) {
-    const parts = { mark: setMark, ...(log ? { log } : {}) };
-    const answer = log ? `SELECT ${MARKED}, log.* FROM log` : `SELECT ${MARKED}`;
-    const [row] = (await send(answering(parts, first, answer))) as (Marked & LogAnswer)[];
+  const log = asksLog ? expectNewFacts(needs.additions) : null;
+  const alone = locks ? besideLocks(locks, needs, planned) : asOne(setMark, log, planned);
+  if (alone) {
+    const [row] = (await send(alone)) as (Marked & LogAnswer)[];
     return { marked: row, told: log ? row : undefined };
   }
-  const statement = locks?.statement ?? answering({ mark: setMark }, [], `SELECT ${MARKED}`);
+  const statement = locks
+    ? answering(locks.parts, [], locks.answer)
+    : answering({ mark: setMark }, [], `SELECT ${MARKED}`);
   const begun = [query("BEGIN"), send(statement)] as const;
   const rest = [...writeStatements(planned, log).map(send), query("COMMIT")];
   for (const sent of rest) sent.catch(() => {});
@@ -145,6 +146,34 @@ async function sendExpected(
   const [[told] = []] = await Promise.all(rest);
   return { marked: (marks as Marked[])[0], told: log ? (told as LogAnswer | undefined) : undefined };
 }
+
+/** Null: something has to be written after the rest. */
+function asOne(setMark: Statement, log: Statement | null, [first, second]: PlannedWrites): Statement | null {
+  if (second.length > 0) return null;
+  const parts = { mark: setMark, ...(log ? { log } : {}) };
+  return answering(parts, first, log ? `SELECT ${MARKED}, log.* FROM log` : `SELECT ${MARKED}`);
+}
+
+/**
+ * The same with locks. What it reads by itself is as it was before it waited for them, so it may write only what no one
+ * else can have added meanwhile, without a version that is not the expected one: waits are, jobs are left to a statement
+ * after the locks.
+ */
+function besideLocks(
+  { parts, answer, left }: ExpectedLocks,
+  { additions }: Needs,
+  [first, second]: PlannedWrites,
+): Statement | null {
+  const { heads, removeJobs, removeJobsOfRuns } = left;
+  const isLate = second.length + heads.length + removeJobs.length + removeJobsOfRuns.length > 0;
+  if (isLate || additions.length === 0) return null;
+  const locked = { text: answer, params: [] };
+  const log = expectNewFacts(additions, LOG_BESIDE_LOCKS);
+  return answering({ ...parts, locked, log }, first, "SELECT locked.at_ms, locked.awaited, log.* FROM locked, log");
+}
+
+/** The function is called for the row of `locked`, which is there when all locks are held. */
+const LOG_BESIDE_LOCKS = `SELECT l.base, l.newer FROM locked CROSS JOIN LATERAL ${expectNew("locked.at_ms")} l`;
 
 async function commitWithLocks(work: Work): Promise<readonly UnitOutcome[]> {
   const { session, query, mark, units, needs, hooks } = work;

@@ -12,15 +12,7 @@ import {
 } from "@holdfast/store";
 import type { LogContext } from "../connection/compact-facts.ts";
 import type { Statement } from "../connection/database.ts";
-import {
-  dataLength,
-  dataList,
-  dataTexts,
-  factsText,
-  IS_NAMED,
-  type RowFacts,
-  readFacts,
-} from "../connection/log-rows.ts";
+import { dataLength, dataList, dataTexts, factsText, type RowFacts, readFacts } from "../connection/log-rows.ts";
 import { byLength, isBetween, numberArray, ownTextsOf, rowsOf, textArray, textsOf } from "../connection/pg-values.ts";
 
 /** Rows of the runs after those that were seen. Run by run, so that each is a look into the index, however long the log. */
@@ -31,13 +23,10 @@ const newer = (columns: string, from: string): string => `SELECT ${columns} FROM
 /** A block of numbers for a batch's rows, taken once its locks are held: later rows of a run have higher ones. */
 const BASE = "nextval('holdfast.run_log_seq')::float8 AS base";
 
-const EXPECT_NEW = `WITH newer AS MATERIALIZED (
-  ${newer(
-    `n.run_id, l.seq, ${IS_NAMED("l.facts")} OR string_to_array(l.facts, E'\\n') && string_to_array(n.facts, E'\\n') AS known`,
-    rowsOf({ run_id: "$1::text[]", seen: "$2::bigint[]", facts: "$3::text[]" }),
-  )}
-) SELECT ${BASE}, (SELECT CASE WHEN bool_or(known) THEN holdfast.expect(false) END FROM newer),
-  (SELECT json_agg(json_build_array(run_id, seq))::text FROM newer) AS newer`;
+/** What `holdfast.expect_new` looks at (migration 027), once `locked` is known. */
+export const expectNew = (locked: string): string =>
+  `holdfast.expect_new(${locked}, $1::text[], $2::bigint[], $3::text[])`;
+const EXPECT_NEW = `SELECT * FROM ${expectNew("NULL")}`;
 
 /** What the log says to a batch that writes to it. */
 export interface LogAnswer {
@@ -48,13 +37,13 @@ export interface LogAnswer {
 
 /**
  * Ends the transaction when one of these facts is in the log already, or may be under another name. Answers with a
- * `LogAnswer`.
+ * `LogAnswer`. `text`: the same beside the locks, see `expectNew`.
  */
-export function expectNewFacts(additions: readonly LogAddition[]): Statement {
+export function expectNewFacts(additions: readonly LogAddition[], text = EXPECT_NEW): Statement {
   if (additions.length === 0) return TAKE_NUMBERS;
   const sorted = [...additions].sort((a, b) => (a.runId < b.runId ? -1 : 1));
   return {
-    text: EXPECT_NEW,
+    text,
     params: [
       textArray(sorted.map(({ runId }) => runId)),
       numberArray(sorted.map(({ seen }) => seen)),

@@ -8,7 +8,6 @@ import { byLength, isAmong, isRegistry, textArray } from "../connection/pg-value
 import { awaitedOf, isAwaited } from "./awaited.ts";
 import { outputLength, updateHeads } from "./heads.ts";
 import { type BatchMark, JOBS_BY_ID, JOBS_BY_ID_AND_RUN, jobParams, jobsOf, MARK_COLUMNS, SET_MARK } from "./sql.ts";
-import { answering } from "./together.ts";
 
 /** What `holdfast.expect` raises. */
 export const isPreconditionFailure = (error: unknown): boolean => codeOf(error) === NOT_AS_EXPECTED;
@@ -100,14 +99,16 @@ const EXPECT_CHANGED = "SELECT count(*) = $1::int AS found FROM changed";
 
 /** What is left to be written after a statement that locks, and writes what needs no lock of its own. */
 export interface ExpectedLocks {
-  readonly statement: Statement;
+  readonly parts: Readonly<Record<string, Statement>>;
+  /** Answers with `Marked`; all locks are held by then. */
+  readonly answer: string;
   readonly left: WriteSet;
 }
 
 /**
  * The statement that takes the place of a look, under the same locks in the same order: it ends the transaction where it
- * finds anything else. What is looked for under these locks has to be in a statement after it. Null: there is nothing to
- * be locked, so the batch can be one statement.
+ * finds anything else. What is looked for under these locks has to be in a statement after it, or in a function that it
+ * calls (`expectNew`): what it reads itself is as it was before it waited. Null: there is nothing to be locked.
  */
 export function lockExpected(
   found: LockedRows,
@@ -142,6 +143,5 @@ export function lockExpected(
   if (conditions.length === 0) return null;
   // One after the other, as they stand here.
   const expected = conditions.map((name) => expect(`(SELECT found FROM ${name})`));
-  const statement = answering({ mark: setMark, ...parts }, [], `SELECT ${[MARKED, ...expected].join(", ")}`);
-  return { statement, left };
+  return { parts: { mark: setMark, ...parts }, answer: `SELECT ${[MARKED, ...expected].join(", ")}`, left };
 }

@@ -166,7 +166,7 @@ const lockedJob = (row: JobRow): LockedJob => ({
   epoch: Number(row.epoch),
 });
 
-type PlannedWrites = readonly [first: readonly Statement[], second: readonly Statement[]];
+export type PlannedWrites = readonly [first: readonly Statement[], second: readonly Statement[]];
 
 /**
  * The second half: what can be written at once, and what has to find the deletions of that done. Each is one statement
