@@ -6,7 +6,7 @@ export const kinds: Kinds = {
   real: [
     "test/cli/gateway-thread.test.ts",
     "test/{http,interleavings,outgoing,server}/*.test.ts",
-    "test/store-postgres/!(availability|due-bounds|log-rows|pg-errors|queue-depth|wake-messages).test.ts",
+    "test/store-postgres/!(availability|due-bounds|log-rows|long-statements|pg-errors|queue-depth|wake-messages).test.ts",
   ],
   slow: [
     "test/http/connection-limit.test.ts",

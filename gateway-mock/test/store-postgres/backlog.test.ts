@@ -1,7 +1,7 @@
 import { DueBounds } from "../../src/store-postgres/queue/due-bounds.ts";
 import { claim, extendLeases, nextDueInMs, recallJobs, releaseLeases } from "../../src/store-postgres/queue/leases.ts";
 import { finishJobs } from "../../src/store-postgres/waits.ts";
-import { JOBS_BY_ID_AND_RUN, writeStatements, writesOf } from "../../src/store-postgres/writer/sql.ts";
+import { firstStatement, JOBS_BY_ID_AND_RUN, writesOf } from "../../src/store-postgres/writer/sql.ts";
 
 import { AT_ONCE, ids, sum, testLongQueues } from "./long-queues.ts";
 import type { Statements } from "./pages-read.ts";
@@ -61,8 +61,8 @@ const ended = async ({ query }: Statements): Promise<number> => {
   const runIds = ids.map((one) => one.replace("job", "run"));
   const found = await query(JOBS_BY_ID_AND_RUN, [`{${ids.slice(1)}}`, `{${runIds}}`, `{${runIds}}`]);
   const writes = { ...NOTHING, removeJobs: ids.slice(1), removeJobsOfRuns: runIds };
-  const statements = writeStatements(writesOf(writes), null);
-  for (const { text, params } of statements) await query(text, params);
+  const { first, second } = writesOf(writes);
+  for (const { text, params } of [...firstStatement(first, null), ...second]) await query(text, params);
   return found.length;
 };
 

@@ -68,6 +68,42 @@ export function byLength<Row>(rows: readonly Row[], lengthOf: (row: Row) => numb
   return { short, long };
 }
 
+/** So much of long texts goes into one statement, which is eight of the shortest: there is a text of it for each number. */
+const FULL = 8 * LONG_TEXT;
+
+/** Rows with long texts for one statement, and how long they are together. */
+export interface LongRows<Row> {
+  readonly rows: readonly Row[];
+  readonly length: number;
+}
+
+/** As `byLength`, but all that are long are apart, in groups. A text of a megabyte is alone. */
+export function inGroups<Row>(
+  rows: readonly Row[],
+  lengthOf: (row: Row) => number,
+): { readonly short: readonly Row[]; readonly long: readonly LongRows<Row>[] } {
+  if (!rows.some((row) => lengthOf(row) >= LONG_TEXT)) return { short: rows, long: NONE };
+  const short: Row[] = [];
+  const long: LongRows<Row>[] = [];
+  let open: { rows: Row[]; length: number } | null = null;
+  for (const row of rows) {
+    const length = lengthOf(row);
+    if (length < LONG_TEXT) {
+      short.push(row);
+      continue;
+    }
+    if (open === null || open.length + length > FULL) {
+      open = { rows: [], length: 0 };
+      long.push(open);
+    }
+    open.rows.push(row);
+    open.length += length;
+  }
+  return { short, long };
+}
+
+const NONE: readonly never[] = [];
+
 /** SQL for the texts as an array, each of which is a parameter, from number `first` on. */
 export const ownTextsOf = (first: number, count: number): string =>
   `ARRAY[${Array.from({ length: count }, (_, index) => `$${first + index}::text`).join(", ")}]`;

@@ -16,22 +16,22 @@ import {
   type UnitOutcome,
 } from "@holdfast/store";
 import type { Query, Statement } from "../connection/database.ts";
-import { codeOf, UNIQUE_VIOLATION } from "../connection/pg-errors.ts";
+import { ConnectionLost, codeOf, UNIQUE_VIOLATION } from "../connection/pg-errors.ts";
 import type { WriterSession } from "../connection/writer-session.ts";
 
 import { readAwaited } from "./awaited.ts";
 import { expectNew, expectNewFacts, type LogAnswer, newerOf, TAKE_NUMBERS } from "./log.ts";
+import { sendLong } from "./long-rows.ts";
 import { type ExpectedLocks, expectMark, isPreconditionFailure, lockExpected, MARKED } from "./preconditions.ts";
-
 import {
   type BatchMark,
+  firstStatement,
   lockRows,
   type Marked,
   type PlannedWrites,
   READ_MARK,
   type TimeOfMark,
   timeOfMark,
-  writeStatements,
   writesOf,
 } from "./sql.ts";
 import { answering } from "./together.ts";
@@ -72,7 +72,10 @@ export async function commitBatch(
   units: readonly Unit[],
   hooks: CommitHooks,
 ): Promise<readonly UnitOutcome[]> {
+  let isOver = false;
   const query: Query = (text, params) => {
+    // Rows that are sent one by one would come after the transaction, each as one of its own.
+    if (isOver) return Promise.reject(new ConnectionLost("The transaction is over"));
     hooks.stats.statements += 1;
     return session.query(text, params);
   };
@@ -83,8 +86,12 @@ export async function commitBatch(
     const done = expected && hooks.backoff.shouldTry() ? await commitOptimistically(work, expected) : null;
     return done ?? (await commitWithLocks(work));
   } catch (error) {
-    // What was sent before is answered first, so the session is clean once this has been answered.
-    if (session.alive) await session.guard(query("ROLLBACK")).catch(() => session.end());
+    isOver = true;
+    if (session.alive) {
+      hooks.stats.statements += 1;
+      // What was sent before is answered first, so the session is clean once this has been answered.
+      await session.guard(session.query("ROLLBACK")).catch(() => session.end());
+    }
     throw error;
   }
 }
@@ -140,16 +147,15 @@ async function sendExpected(
     ? answering(locks.parts, [], locks.answer)
     : answering({ mark: setMark }, [], `SELECT ${MARKED}`);
   const begun = [query("BEGIN"), send(statement)] as const;
-  const rest = [...writeStatements(planned, log).map(send), query("COMMIT")];
-  for (const sent of rest) sent.catch(() => {});
-  const [, marks] = await Promise.all(begun);
-  const [[told] = []] = await Promise.all(rest);
-  return { marked: (marks as Marked[])[0], told: log ? (told as LogAnswer | undefined) : undefined };
+  // Not before everything is sent, also where the answer to the first of it is an error.
+  const told = await writeAndCommit(query, planned, log, begun);
+  const [marked] = (await begun[1]) as Marked[];
+  return { marked, told };
 }
 
 /** Null: something has to be written after the rest. */
-function asOne(setMark: Statement, log: Statement | null, [first, second]: PlannedWrites): Statement | null {
-  if (second.length > 0) return null;
+function asOne(setMark: Statement, log: Statement | null, { first, long, second }: PlannedWrites): Statement | null {
+  if (long.length + second.length > 0) return null;
   const parts = { mark: setMark, ...(log ? { log } : {}) };
   return answering(parts, first, log ? `SELECT ${MARKED}, log.* FROM log` : `SELECT ${MARKED}`);
 }
@@ -162,10 +168,10 @@ function asOne(setMark: Statement, log: Statement | null, [first, second]: Plann
 function besideLocks(
   { parts, answer, left }: ExpectedLocks,
   { additions }: Needs,
-  [first, second]: PlannedWrites,
+  { first, long, second }: PlannedWrites,
 ): Statement | null {
   const { heads, removeJobs, removeJobsOfRuns } = left;
-  const isLate = second.length + heads.length + removeJobs.length + removeJobsOfRuns.length > 0;
+  const isLate = long.length + second.length + heads.length + removeJobs.length + removeJobsOfRuns.length > 0;
   if (isLate || additions.length === 0) return null;
   const locked = { text: answer, params: [] };
   const log = expectNewFacts(additions, LOG_BESIDE_LOCKS);
@@ -182,15 +188,24 @@ async function commitWithLocks(work: Work): Promise<readonly UnitOutcome[]> {
   hooks.backoff.recordAwaited(needs.eventNames, found.awaited);
   const plan = planBatch(units, found);
   hooks.onSent({ number: mark.batch, plan });
-  const log = await session.guard(writeAndCommit(query, plan, plan.writes.logs.length > 0 ? TAKE_NUMBERS : null));
+  const takesNumbers = plan.writes.logs.length > 0 ? TAKE_NUMBERS : null;
+  const log = await session.guard(writeAndCommit(query, writesOf(plan.writes), takesNumbers));
   return outcomesOf(units, plan, { atMs, seqs: seqsOf(plan, log), newer });
 }
 
-/** What `log` answers; undefined without it. */
-async function writeAndCommit(query: Query, plan: BatchPlan, log: Statement | null): Promise<LogAnswer | undefined> {
+/** What `log` answers; undefined without it. `begun`: what was sent before, and may not be answered yet. */
+async function writeAndCommit(
+  query: Query,
+  { first, long, second }: PlannedWrites,
+  log: Statement | null,
+  begun: readonly Promise<unknown>[] = [],
+): Promise<LogAnswer | undefined> {
   const send = ({ text, params }: Statement): Promise<object[]> => query(text, params);
-  const answers = [...writeStatements(writesOf(plan.writes), log).map(send), query("COMMIT")];
-  const [[told] = []] = await Promise.all(answers);
+  const sent = firstStatement(first, log).map(send);
+  const before = [...begun, ...sent];
+  const rows = long.length > 0 ? await sendLong(query, long, before) : before;
+  const written = Promise.all([...sent, ...second.map(send), query("COMMIT")]);
+  const [[[told] = []]] = await Promise.all([written, Promise.all(rows)]);
   return log ? (told as LogAnswer | undefined) : undefined;
 }
 

@@ -13,7 +13,8 @@ import {
 import type { LogContext } from "../connection/compact-facts.ts";
 import type { Statement } from "../connection/database.ts";
 import { dataLength, dataList, dataTexts, factsText, type RowFacts, readFacts } from "../connection/log-rows.ts";
-import { byLength, isBetween, numberArray, ownTextsOf, rowsOf, textArray, textsOf } from "../connection/pg-values.ts";
+import { isBetween, numberArray, ownTextsOf, rowsOf, textArray, textsOf } from "../connection/pg-values.ts";
+import { type SplitWrite, splitByLength } from "./long-rows.ts";
 
 /** Rows of the runs after those that were seen. Run by run, so that each is a look into the index, however long the log. */
 const newer = (columns: string, from: string): string => `SELECT ${columns} FROM ${from} CROSS JOIN LATERAL (
@@ -95,25 +96,22 @@ export const newerOf = ({ newer: text }: LogAnswer): NonNullable<BatchAnswer["ne
 const contextFor = (runId: string, run: NewRun | undefined): LogContext =>
   run ? { runId, event: { id: run.eventId, name: run.eventName } } : { runId };
 
+/** Beside a statement `log` that answers with a `LogAnswer`. */
+const BASE_BESIDE = "(SELECT base FROM log)::bigint";
+/** After it, in its transaction. */
+const BASE_AFTER = "currval('holdfast.run_log_seq')";
+
 /**
- * Beside a statement `log` that answers with a `LogAnswer`: the rows are numbered from its `base` on. `runs`: those
- * that the batch makes.
+ * Rows are numbered from the `base` of a `LogAnswer` on; long ones come in the transaction after the statement that takes
+ * it. `runs`: those that the batch makes.
  */
-export function insertLog(
-  logs: readonly LogWrite[],
-  places: readonly number[],
-  runs: readonly RunWrite[],
-): Statement[] {
+export function insertLog(logs: readonly LogWrite[], places: readonly number[], runs: readonly RunWrite[]): SplitWrite {
   const made = new Map(runs.map(({ run }) => [run.id, run]));
   const rows = logs.map((log, index) => {
     const context = contextFor(log.runId, made.get(log.runId));
     return { log, facts: log.facts, context, place: places[index] ?? 0 };
   });
-  const { short, long } = byLength(rows, ({ facts }) => dataLength(facts));
-  return [
-    ...(short.length > 0 ? [insertRows(short, false)] : []),
-    ...(long.length > 0 ? [insertRows(long, true)] : []),
-  ];
+  return splitByLength(rows, ({ facts }) => dataLength(facts), insertRows);
 }
 
 interface PlacedLog extends RowFacts {
@@ -124,7 +122,7 @@ interface PlacedLog extends RowFacts {
 function insertRows(rows: readonly PlacedLog[], isLong: boolean): Statement {
   return {
     text: `INSERT INTO holdfast.run_log (run_id, seq, at, version, status, facts, data)
-SELECT run_id, (SELECT base FROM log)::bigint + place, now(), version, status, facts, data
+SELECT run_id, ${isLong ? BASE_AFTER : BASE_BESIDE} + place, now(), version, status, facts, data
 FROM ${rowsOf({
       run_id: "$1::text[]",
       place: "$2::int[]",

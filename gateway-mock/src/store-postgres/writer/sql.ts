@@ -39,6 +39,7 @@ import { outputLength, updateHeads } from "./heads.ts";
 import { insertJobs } from "./jobs.ts";
 import { factsOf, insertLog, type NewerRow, newerByRun, readNewer } from "./log.ts";
 
+import { type LongWrite, NOTHING_SPLIT, splitByLength } from "./long-rows.ts";
 import { insertOrigins } from "./origins.ts";
 import { answering, together } from "./together.ts";
 import { deleteWaits, insertWaits, lockSignals } from "./waits.ts";
@@ -166,25 +167,34 @@ const lockedJob = (row: JobRow): LockedJob => ({
   epoch: Number(row.epoch),
 });
 
-export type PlannedWrites = readonly [first: readonly Statement[], second: readonly Statement[]];
+/** In the order in which they are sent. */
+export interface PlannedWrites {
+  readonly first: readonly Statement[];
+  readonly long: readonly LongWrite[];
+  readonly second: readonly Statement[];
+}
 
 /**
- * The second half: what can be written at once, and what has to find the deletions of that done. Each is one statement
- * (`together`), if there is any.
+ * The second half: what can be written at once, long rows of the log and of events, and what has to find all that done.
+ * The first and the last are one statement each (`together`), if there is any.
  */
 export function writesOf(writes: WriteSet): PlannedWrites {
   const { events, runs, logs, heads, removeJobs, removeJobsOfRuns, removeWaits, removeWaitsOfRuns } = writes;
   const isNew = jobsOfNewRows(writes);
   const [newJobs, moreJobs] = [writes.jobs.filter(isNew), writes.jobs.filter((job) => !isNew(job))];
   const first: Statement[] = [];
-  first.push(...apart(events, ({ event }) => event.payloadJson.length, insertEvents));
+  const stored = splitByLength(events, ({ event }) => event.payloadJson.length, insertEvents);
+  first.push(...stored.short);
   if (runs.length > 0) first.push(insertRuns(runs));
   const made = runs.filter(({ run }) => run.origin);
   if (made.length > 0) first.push(insertOrigins(made));
   const ofGraphs = runs.filter(({ run }) => run.graph);
   if (ofGraphs.length > 0) first.push(insertGraphRuns(ofGraphs));
-  if (logs.length > 0) first.push(...insertLog(logs, placesOf(logs), runs));
-  first.push(...apart(heads, outputLength, (some, isLong) => updateHeads(some, { isLong, isExpected: false })));
+  const log = logs.length > 0 ? insertLog(logs, placesOf(logs), runs) : NOTHING_SPLIT;
+  first.push(...log.short);
+  const changed = byLength(heads, outputLength);
+  if (changed.short.length > 0) first.push(updateHeads(changed.short, { isLong: false, isExpected: false }));
+  if (changed.long.length > 0) first.push(updateHeads(changed.long, { isLong: true, isExpected: false }));
   if (removeJobs.length + removeJobsOfRuns.length > 0) first.push(deleteJobs(removeJobs, removeJobsOfRuns));
   first.push(...deleteWaits(removeWaits, removeWaitsOfRuns));
   if (newJobs.length > 0) first.push(insertJobs(newJobs, true));
@@ -195,13 +205,12 @@ export function writesOf(writes: WriteSet): PlannedWrites {
   if (writes.crons.length > 0) second.push(moveCrons(writes.crons));
   if (writes.links.length > 0) second.push(linkEvents(writes.links));
   if (writes.freeKeys.length > 0) second.push(freeKeys(writes.freeKeys));
-  return [first, second];
+  return { first, long: [...stored.long, ...log.long], second: together(second) };
 }
 
-/** With `log` the first one answers with what that answers; it has to be given where rows are written to the log. */
-export function writeStatements([first, second]: PlannedWrites, log: Statement | null): Statement[] {
-  return [...(log ? [answering({ log }, first, "SELECT * FROM log")] : together(first)), ...together(second)];
-}
+/** With `log` it answers with what that answers; it has to be given where rows are written to the log. */
+export const firstStatement = (first: readonly Statement[], log: Statement | null): Statement[] =>
+  log ? [answering({ log }, first, "SELECT * FROM log")] : together(first);
 
 /** Nothing else can have made a job of a run or an event that the batch makes; of one kind and key it has only one. */
 function jobsOfNewRows({ runs, events, jobs }: WriteSet): (job: NewJob) => boolean {
@@ -215,16 +224,6 @@ function jobsOfNewRows({ runs, events, jobs }: WriteSet): (job: NewJob) => boole
     seen.add(key);
   }
   return (job) => (ids.has(job.runId) || (job.kind === "event" && eventIds.has(job.key))) && !repeats.has(job);
-}
-
-/** Rows with a long text in a statement of their own, in which each is a parameter. */
-function apart<Row>(
-  rows: readonly Row[],
-  lengthOf: (row: Row) => number,
-  write: (rows: readonly Row[], isLong: boolean) => Statement,
-): Statement[] {
-  const { short, long } = byLength(rows, lengthOf);
-  return [...(short.length > 0 ? [write(short, false)] : []), ...(long.length > 0 ? [write(long, true)] : [])];
 }
 
 function insertEvents(rows: readonly EventWrite[], isLong: boolean): Statement {
