@@ -1,6 +1,7 @@
 /**
  * What a gateway tells its owner of the work that it does: events that came in, runs that ended, attempts that failed.
  * Facts without words; `../notices` makes lines of them. Only facts that this gateway has stored become notices, once each.
+ * They are told when what follows from a commit has left: a line takes as long as the request that an event starts.
  */
 import { type PlainError, ulidTimeMs } from "@holdfast/core";
 import { type FailureMeta, type RunState, readMeta } from "@holdfast/engine";
@@ -51,6 +52,8 @@ export type OnNotice = (notice: Notice) => void;
 
 export class Notices {
   readonly #notify: OnNotice | undefined;
+  /** Of what was stored in the last turn or two of the event loop. */
+  #untold: Notice[] = [];
   readonly #spans: Spans;
 
   /** Without `onNotice` nothing is looked at. */
@@ -63,7 +66,7 @@ export class Notices {
   started(item: IntakeItem, skipped: readonly string[], isAwaited: boolean): void {
     if (!this.#notify || (item.runs.length === 0 && isInternal(item.event.name))) return;
     const made = item.runs.filter(({ run }) => !skipped.includes(run.id));
-    this.#notify({
+    this.#tellLater({
       type: "EVENT_STORED",
       eventId: item.event.id,
       name: item.event.name,
@@ -83,16 +86,22 @@ export class Notices {
     const tookMs = Math.max(0, atMs - ulidTimeMs(runId));
     switch (row.kind) {
       case "RUN_COMPLETED":
-        return this.#notify({ type: "RUN_ENDED", ...of, status: "COMPLETED", tookMs, error: null });
+        return this.#tellLater({ type: "RUN_ENDED", ...of, status: "COMPLETED", tookMs, error: null });
       case "RUN_FAILED":
       case "RUN_CANCELLED": {
         const status = row.kind === "RUN_FAILED" ? "FAILED" : "CANCELLED";
-        return this.#notify({ type: "RUN_ENDED", ...of, status, tookMs, error: readMeta<Failed>(row.dataJson).error });
+        return this.#tellLater({
+          type: "RUN_ENDED",
+          ...of,
+          status,
+          tookMs,
+          error: readMeta<Failed>(row.dataJson).error,
+        });
       }
       case "STEP_ATTEMPT_FAILED": {
         const { step, error, delayMs } = readMeta<FailureMeta>(row.dataJson);
         const name = step.name ?? null;
-        return this.#notify({
+        return this.#tellLater({
           type: "ATTEMPT_FAILED",
           ...of,
           step: name,
@@ -103,7 +112,7 @@ export class Notices {
       }
       case "PASS_FAILED": {
         const { error, delayMs = 0 } = readMeta<Failed>(row.dataJson);
-        return this.#notify({
+        return this.#tellLater({
           type: "ATTEMPT_FAILED",
           ...of,
           step: null,
@@ -114,6 +123,18 @@ export class Notices {
       }
       default:
     }
+  }
+
+  #tellLater(notice: Notice): void {
+    this.#untold.push(notice);
+    // Frames leave at the end of the turn, which may come after a first `setImmediate`.
+    if (this.#untold.length === 1) setImmediate(() => setImmediate(() => this.#tell()));
+  }
+
+  #tell(): void {
+    const untold = this.#untold;
+    this.#untold = [];
+    for (const notice of untold) this.#notify?.(notice);
   }
 }
 

@@ -248,6 +248,7 @@ export class Session {
         const extension = EXTENSION_OF_FRAME[frame.kind];
         if (extension === null || extensions.includes(extension)) writer.send(frame);
       },
+      flush: () => writer.flush(),
       sendWhenRoom: (make) => writer.sendWhenRoom(make),
     };
   }

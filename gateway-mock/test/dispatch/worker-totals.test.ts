@@ -50,6 +50,7 @@ function sessionOf(id: string, made: Made, seenMs: number): Session {
     congested: false,
     send: () => {},
     setDrained: () => {},
+    flush: () => {},
     sendWhenRoom: () => {},
   };
 }

@@ -23,6 +23,7 @@ const session = (id: string): WorkerSession & { seenMs: number } => ({
   congested: false,
   send: () => {},
   setDrained: () => {},
+  flush: () => {},
   sendWhenRoom: () => {},
 });
 

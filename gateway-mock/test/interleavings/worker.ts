@@ -84,6 +84,7 @@ export class Worker {
       log: silentLog,
       send,
       setDrained: () => {},
+      flush: () => {},
       sendWhenRoom: (make) => {
         const frame = make();
         if (frame) send(frame);

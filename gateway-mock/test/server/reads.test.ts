@@ -91,6 +91,7 @@ function workerOf(dispatcher: Dispatcher, extensions: readonly Extension[] = ["c
     log: silentLog,
     send: (frame) => void frames.push(frame),
     setDrained: () => {},
+    flush: () => {},
     sendWhenRoom: (make) => {
       const frame = make();
       if (frame) frames.push(frame);

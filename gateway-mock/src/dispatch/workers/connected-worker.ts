@@ -41,6 +41,8 @@ export interface WorkerSession {
   setDrained(isDrained: boolean): void;
   /** A frame of an extension that was not agreed on is not sent. */
   send(frame: GatewayFrame): void;
+  /** What was sent in this turn of the event loop leaves now, not at its end. */
+  flush(): void;
   /**
    * Sends a request once the socket has room, in the order of the calls: at once, mostly. `make` is called right
    * before; null: it is not wanted any more.
