@@ -33,11 +33,11 @@ function world() {
 const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 test("rows with long texts fill statements; each of a megabyte has its own, and order is kept", () => {
-  const lengths = [10, 100 * KIB, MIB, 20, 400 * KIB, 100 * KIB, 200 * KIB, 2 * MIB];
+  const lengths = [10, 300 * KIB, MIB, 100 * KIB, 400 * KIB, 300 * KIB, 500 * KIB, 2 * MIB];
   const { short, long } = inGroups(lengths, (length) => length);
-  expect(short).toEqual([10, 20]);
-  expect(long.map(({ rows }) => rows)).toEqual([[100 * KIB], [MIB], [400 * KIB, 100 * KIB], [200 * KIB], [2 * MIB]]);
-  expect(long.flatMap(({ rows }) => rows)).toEqual(lengths.filter((length) => length > 20));
+  expect(short).toEqual([10, 100 * KIB]);
+  expect(long.map(({ rows }) => rows)).toEqual([[300 * KIB], [MIB], [400 * KIB, 300 * KIB], [500 * KIB], [2 * MIB]]);
+  expect(long.flatMap(({ rows }) => rows)).toEqual(lengths.filter((length) => length > 100 * KIB));
   for (const { rows, length } of long) expect(rows.reduce((sum, one) => sum + one, 0)).toBe(length);
 });
 
@@ -46,10 +46,10 @@ test("no row is long: nothing is taken apart", () => {
   expect(inGroups(rows, (length) => length)).toEqual({ short: rows, long: [] });
 });
 
-test("a statement has at most eight rows, so that there are few texts of them", () => {
-  const rows = Array.from({ length: 20 }, () => 64 * KIB);
+test("a statement has at most four rows, so that there are few texts of them", () => {
+  const rows = Array.from({ length: 10 }, () => 256 * KIB);
   const { long } = inGroups(rows, (length) => length);
-  expect(long.map((group) => group.rows.length)).toEqual([8, 8, 4]);
+  expect(long.map((group) => group.rows.length)).toEqual([4, 4, 2]);
 });
 
 test("LONG-1: each is sent before the next is made", async () => {

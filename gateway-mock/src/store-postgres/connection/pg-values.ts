@@ -68,8 +68,13 @@ export function byLength<Row>(rows: readonly Row[], lengthOf: (row: Row) => numb
   return { short, long };
 }
 
-/** So much of long texts goes into one statement, which is eight of the shortest: there is a text of it for each number. */
-const FULL = 8 * LONG_TEXT;
+/**
+ * From this length on a row is in a statement of its own kind. Less is not worth another statement: the thousand steps
+ * that a decision may plan take about half of it.
+ */
+const LONG_ROW = 256 * 1024;
+/** So much of long rows goes into one statement, which is four of the shortest: there is a text of it for each number. */
+const FULL = 4 * LONG_ROW;
 
 /** Rows with long texts for one statement, and how long they are together. */
 export interface LongRows<Row> {
@@ -82,13 +87,13 @@ export function inGroups<Row>(
   rows: readonly Row[],
   lengthOf: (row: Row) => number,
 ): { readonly short: readonly Row[]; readonly long: readonly LongRows<Row>[] } {
-  if (!rows.some((row) => lengthOf(row) >= LONG_TEXT)) return { short: rows, long: NONE };
+  if (!rows.some((row) => lengthOf(row) >= LONG_ROW)) return { short: rows, long: NONE };
   const short: Row[] = [];
   const long: LongRows<Row>[] = [];
   let open: { rows: Row[]; length: number } | null = null;
   for (const row of rows) {
     const length = lengthOf(row);
-    if (length < LONG_TEXT) {
+    if (length < LONG_ROW) {
       short.push(row);
       continue;
     }
