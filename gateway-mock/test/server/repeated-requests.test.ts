@@ -13,7 +13,7 @@ afterEach(async () => {
 const bench = useGateway();
 
 const EVENTS = 1000;
-/** Of the group commit: `GROUP_COMMIT_LIMITS.maxUnits`. */
+/** Events of a request are stored so many at a time: `EVENTS_A_PART`. */
 const BATCHES = Math.ceil(EVENTS / 128);
 
 interface Counted {

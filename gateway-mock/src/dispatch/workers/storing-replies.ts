@@ -8,7 +8,7 @@ import type { Dispatch } from "./dispatch.ts";
 import type { Workers } from "./workers.ts";
 
 /**
- * Replies of one worker that are being stored while their places are free already: four of the largest transactions, so
+ * Replies of one worker that are being stored while their places are free already: more than the largest transaction, so
  * that there is always one to come.
  */
 export const MAX_STORING = 512;

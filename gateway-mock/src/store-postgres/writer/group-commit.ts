@@ -19,10 +19,10 @@ import type { Remembering, WriterConnections } from "./writer-connections.ts";
 
 export const GROUP_COMMIT_LIMITS = {
   /**
-   * Of one transaction. Small enough that under load several batches follow each other: while one is at the database,
-   * the workers work on what the one before it stored.
+   * Of one transaction (docs/decisions/0166). Small enough that under load several batches follow each other: while one
+   * is at the database, the workers work on what the one before it stored.
    */
-  maxUnits: 128,
+  maxUnits: 384,
   maxBytes: 8 * 1024 * 1024,
   /** Of what may wait; beyond it a write is refused at once. */
   maxWaitingUnits: 50_000,
