@@ -3,7 +3,7 @@
  * parts emit effects and never call each other upwards; `#apply` is the one place that carries them out
  * (docs/decisions/0051).
  */
-import { messageOf, unreachable } from "@holdfast/core";
+import { messageOf, readClocks, unreachable } from "@holdfast/core";
 import type { RunState } from "@holdfast/engine";
 import { type AppRecord, levelFor } from "@holdfast/store";
 import type { DispatcherEffect } from "./dispatcher-effects.ts";
@@ -99,7 +99,7 @@ export class Dispatcher {
     await this.#parts.proofs.open(this.#options.store);
     this.#registryPoller = new RegistryPoller(this.#options, this.#parts.functions);
     await this.#parts.functions.load();
-    this.#parts.time.observe(await this.#options.store.nowMs());
+    await this.#parts.time.ask(this.#options.store);
     this.#stopWaking = this.#options.store.onWake((wake) => {
       applyWake(wake, { ...this.#parts, reload: () => void this.#registryPoller?.now() });
     });
@@ -235,7 +235,7 @@ export class Dispatcher {
 
   /** It is `nowMs` now, whatever it was a moment ago: what is due by then is looked for at once. */
   onTimeMoved(nowMs: number): void {
-    this.#parts.time.observe(nowMs);
+    this.#parts.time.observe(nowMs, readClocks(this.#options.clock));
     this.#parts.loop.wake();
   }
 

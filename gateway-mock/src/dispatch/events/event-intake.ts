@@ -136,7 +136,7 @@ export class EventIntake {
     const { functions, time } = this.#parts;
     const { store } = this.#options;
     // An event's time may lie ahead, or have passed while this machine was suspended.
-    if (time.isDoubtful) time.observe(await store.nowMs());
+    if (time.isDoubtful) await time.ask(store);
     const ids = new Map<string, string>();
     let left = named;
     for (let tries = 0; tries < REGISTRY_TRIES; tries += 1) {

@@ -121,7 +121,7 @@ export class Invocations {
     const { functions, time } = this.#parts;
     const { store } = this.#options;
     // A start in the future, and a deadline, are compared with the database's time.
-    if (time.isDoubtful) time.observe(await store.nowMs());
+    if (time.isDoubtful) await time.ask(store);
     checkPayload(invocation);
     const { environment, seed } = invocation;
     const eventId = seed ? ulidFromSeed(seed.atMs, entropyIn(environment, seed), 1) : this.#newId();

@@ -127,8 +127,9 @@ export class QueueLoop {
 
   /** One look into the queue: claim what fits, dispatch it, decide on due timers. Returns how many jobs there were. */
   async tick(): Promise<number> {
-    const { clock, settings } = this.#options;
-    const { admission, counters } = this.#parts;
+    const { clock, settings, store } = this.#options;
+    const { admission, counters, time } = this.#parts;
+    if (time.isDoubtful) await time.ask(store);
     await this.#versionHolds.recall(clock.monotonicMs(), settings.maxClaim, admission);
     await this.#unroutable?.failUnroutable();
     const { limit: most } = this.#claimSize;
@@ -150,7 +151,7 @@ export class QueueLoop {
     const counts = new Map<string, number>();
     // What is decided on now is decided by the time at which it was found due.
     const timer = jobs.find((job) => job.kind === "timer");
-    if (timer) this.#parts.time.observe(timer.leaseUntilMs - TIMER_LEASE_MS);
+    if (timer) time.observe(timer.leaseUntilMs - TIMER_LEASE_MS, timer.leasedAt);
     for (const job of jobs) {
       counts.set(job.functionId, (counts.get(job.functionId) ?? 0) + 1);
       this.#handleJob(job, mark);
