@@ -45,7 +45,13 @@ test("nothing leaves while extensions take as long, which the run and the metric
   const [runId = ""] = await start(gateway);
   const worker = await bench.worker(gateway);
   worker.answer(() => ({ status: "DONE", value: 1 }));
-  await waitFor(async () => ((await metrics(gateway)).dispatcher.leasesLate ?? 0) > 0, { what: "work to go back" });
+  const reasons = new Set<string | undefined>();
+  const hasGoneBack = async (): Promise<boolean> => {
+    reasons.add((await runDetail(gateway, runId)).waiting?.reason);
+    return ((await metrics(gateway)).dispatcher.leasesLate ?? 0) > 0;
+  };
+  await waitFor(hasGoneBack, { what: "work to go back" });
+  expect(reasons).not.toContain("SENT");
   const { waiting } = await runDetail(gateway, runId);
   expect(waiting).toMatchObject({
     reason: "STARTING",

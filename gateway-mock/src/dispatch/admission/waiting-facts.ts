@@ -55,7 +55,7 @@ export type Holder =
     }
   /** `instanceIds`: of the workers there that may have it. `silentMs`: since the gateway's last sign of life. */
   | { readonly at: "elsewhere"; readonly instanceIds: readonly string[]; readonly silentMs: number | null }
-  /** This gateway has it, and no worker was given it yet. */
+  /** This gateway has it, and it has not left for a worker yet. */
   | { readonly at: "gateway" };
 
 /** One of its function's limits, as far as a job is counted by it. */

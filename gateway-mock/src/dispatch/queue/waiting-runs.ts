@@ -235,7 +235,9 @@ export class WaitingRuns {
     const dispatch = dispatches.get(requestIdOf({ jobId: id, epoch }));
     if (dispatch && !dispatch.elsewhere) {
       const instanceId = dispatch.worker?.session.instanceId ?? dispatch.lease?.instanceId;
-      if (instanceId === undefined) return { at: "gateway" };
+      // Its lease is asked for once more, or its worker's socket has no room.
+      const hasLeft = dispatch.acked || dispatch.sentMs !== null;
+      if (instanceId === undefined || !hasLeft) return { at: "gateway" };
       const nowMs = clock.monotonicMs();
       return {
         at: "here",

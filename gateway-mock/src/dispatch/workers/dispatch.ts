@@ -25,7 +25,7 @@ export interface Dispatch {
   acked: boolean;
   /** From before the lease under which it is to be sent was asked for; see `lease-age.ts`. */
   leasedAt: ClockReading;
-  /** Null while it waits for room on the worker's socket. */
+  /** Null while it waits for its lease, or for room on the worker's socket. */
   sentMs: number | null;
   /** The lease id it has and the one before, and whose they are: only a plain gateway asks. */
   lease: { readonly id: string; readonly before: string | null; readonly instanceId: string } | null;
