@@ -9,6 +9,8 @@ import type { Store } from "@holdfast/store";
 const WINDOW_MS = 60_000;
 /** Clocks drift apart by less between two things that the database says. */
 const DOUBT_MS = 1_000;
+/** Clocks that run at different speeds are that far apart by then: the latest that it may be is asked for anew. */
+const BOUND_MS = 600_000;
 /** The database gives whole milliseconds that have begun. */
 const ROUNDING_MS = 1;
 
@@ -28,8 +30,8 @@ export class DatabaseTime {
    * it is known.
    */
   #offset: { readonly sinceMs: number; readonly mostMs: number; readonly beforeMs: number } | null = null;
-  /** The same, the highest that it can be, and our wall clock less our monotonic one when that was known. */
-  #bound: { readonly offsetMs: number; readonly apartMs: number } | null = null;
+  /** The same, the highest that it can be; since when that is known, and our wall clock less our monotonic one then. */
+  #bound: { readonly sinceMs: number; readonly offsetMs: number; readonly apartMs: number } | null = null;
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -47,9 +49,9 @@ export class DatabaseTime {
     return Math.max(this.nowMs(), Math.ceil(this.#clock.monotonicMs() + this.#bound.offsetMs + this.#stalledMs()));
   }
 
-  /** The machine may have been suspended: ask the database before something is decided by its time. */
+  /** The machine may have been suspended, or it was not asked for long: ask before something is decided by its time. */
   get isDoubtful(): boolean {
-    return this.#stalledMs() > DOUBT_MS;
+    return this.#stalledMs() > DOUBT_MS || this.#isOld();
   }
 
   async ask(store: Pick<Store, "nowMs">): Promise<void> {
@@ -74,11 +76,15 @@ export class DatabaseTime {
     const onItsWayMs = Math.max(now.monotonicMs - askedAt.monotonicMs, now.wallMs - askedAt.wallMs);
     const offsetMs = seenMs + onItsWayMs + ROUNDING_MS;
     const bound = this.#bound;
+    const isTighter = bound !== null && bound.offsetMs + this.#stalledMs() <= offsetMs;
     // One below what was seen since is from before the database's clock was set.
-    const isKept =
-      bound !== null && bound.offsetMs + this.#stalledMs() <= offsetMs && bound.offsetMs >= this.#leastMs();
-    if (!isKept) this.#bound = { offsetMs, apartMs };
-    else if (apartMs < bound.apartMs) this.#bound = { ...bound, apartMs };
+    if (!isTighter || this.#isOld() || bound.offsetMs < this.#leastMs()) {
+      this.#bound = { sinceMs: now.monotonicMs, offsetMs, apartMs };
+    } else if (apartMs < bound.apartMs) this.#bound = { ...bound, apartMs };
+  }
+
+  #isOld(): boolean {
+    return this.#bound !== null && this.#clock.monotonicMs() - this.#bound.sinceMs > BOUND_MS;
   }
 
   #leastMs(): number {
