@@ -89,13 +89,15 @@ export class LateMoments {
   }
 
   /** While answers are on their way that are not late by the clock which stalls. */
-  #suspendBoth({ main, thread, poolActors }: AppNode, gateway: GatewayNode): void {
+  #suspendBoth(app: AppNode, gateway: GatewayNode): void {
     const { scheduler } = this.#world;
     const dice = this.#dice;
     const lateMs = dice.within(50, 2_000);
     this.#holdBack(gateway, lateMs);
     scheduler.after(dice.within(0, lateMs), null, () => {
       if (this.#world.isCalm) return;
+      // As they are by now: a thread may have died meanwhile, and another one started.
+      const { main, thread, poolActors } = app;
       const forMs = dice.within(3_000, 12_000);
       const order = dice.pick(["timers first", "timers last", "as it came"] as const);
       scheduler.trace.note(scheduler.nowMs, gateway.name, "suspended", `with ${main.name} ${Math.round(forMs)}`);
