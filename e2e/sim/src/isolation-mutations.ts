@@ -24,8 +24,8 @@ export const ISOLATION_GUARDS: readonly Guard[] = [
     edits: [
       {
         file: POOL_THREAD,
-        find: 'if (!this.#turns.has(requestId)) this.#send({ type: "UNKNOWN_REQUEST", requestId, mayHaveBegun });',
-        replace: "void mayHaveBegun;",
+        find: 'else this.#send({ type: "UNKNOWN_REQUEST", requestId, mayHaveBegun: turn <= this.#bornInTurn });',
+        replace: "",
       },
     ],
   },

@@ -156,6 +156,29 @@ describe("A pool thread's end of the connection", () => {
     expect(second.types).toEqual(["TURN_BEGUN", "EXECUTION_RESPONSE", "TURN_ENDED"]);
   });
 
+  it("HANDLERS-7: a request that was dropped when the connection thread was gone is not begun again", async () => {
+    const { calls, connect, give, settled } = bench();
+    const turn = give(connect(), "r");
+    calls[0]?.result.resolve({ ...done(), stale: true });
+    await settled();
+    const second = connect([
+      { requestId: "r", turn },
+      { requestId: "r", turn: turn + 1 },
+    ]);
+    expect(second.said).toMatchObject([
+      { type: "EXECUTION_DROPPED", requestId: "r", turn },
+      { type: "UNKNOWN_REQUEST", requestId: "r", mayHaveBegun: false },
+    ]);
+  });
+
+  it("HANDLERS-7: nor one whose lease was lost", () => {
+    const { connect, give } = bench();
+    const first = connect();
+    const turn = give(first, "r");
+    first.says({ type: "LEASE_LOST", requestId: "r" });
+    expect(connect([{ requestId: "r", turn }]).said).toMatchObject([{ type: "EXECUTION_DROPPED", turn }]);
+  });
+
   it("HANDLERS-3: a turn that the thread does have goes on", () => {
     const { cells, connect, give } = bench();
     const turn = give(connect(), "r");

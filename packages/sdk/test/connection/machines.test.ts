@@ -10,13 +10,13 @@ import {
 import { parseIntervalMs } from "../../src/connection/machines/intervals.ts";
 import { createLeaseTable } from "../../src/connection/machines/lease-table.ts";
 import { MAX_SENDS, MAX_SENT_BYTES, Outbox } from "../../src/connection/machines/outbox.ts";
-import { RecentIds } from "../../src/connection/machines/recent-ids.ts";
 import {
   createRespawnStep,
   RESPAWN_START,
   type RespawnEvent,
   type RespawnState,
 } from "../../src/connection/machines/respawn-machine.ts";
+import { RecentIds } from "../../src/connection/shared/recent-ids.ts";
 
 describe("Handshake machine", () => {
   const ready = {

@@ -27,6 +27,7 @@ import {
   readIsolatedCommand,
 } from "../shared/isolated-messages.ts";
 import { ownedBytes } from "../shared/packed-bytes.ts";
+import { RecentIds } from "../shared/recent-ids.ts";
 import { COUNTERS_BYTES, type SharedCounters, sharedCounters } from "../shared/shared-counters.ts";
 
 /** Reports to main about a turn that the connection thread gave. */
@@ -57,6 +58,11 @@ const RECHECK_MS = 100;
 const lossReason = (): HoldfastError =>
   new HoldfastError("LEASE_LOST", "The gateway reassigned this request; its result will not be used.");
 
+/** More than a connection thread leaves unread when it ends: it gives this thread one turn after the other. */
+const MAX_DROPPED = 64;
+
+const keyOf = (requestId: string, turn: number): string => `${requestId} ${turn}`;
+
 /** Without the memory of others that may be behind its bytes. */
 function owned(report: Unaddressed<IsolatedReport>): Unaddressed<IsolatedReport> {
   if (report.type === "CHECKPOINT") return { ...report, ops: ownedBytes(report.ops) };
@@ -71,6 +77,8 @@ function owned(report: Unaddressed<IsolatedReport>): Unaddressed<IsolatedReport>
  * HANDLERS-5. A turn that main has ended before it was said to have begun is not begun: another thread may have its
  *     request by then.
  * HANDLERS-6. A thread that became free before the next connection thread could hear it says so to that one.
+ * HANDLERS-7. So does one that had dropped a request (it was cancelled, or its lease was lost): it had begun, and is not
+ *     to begin again.
  */
 export class HandlerThread {
   readonly #deps: HandlerThreadDeps;
@@ -78,6 +86,8 @@ export class HandlerThread {
   readonly #guard: LeaseGuard;
   readonly #runner: RequestRunner;
   readonly #turns = new Map<string, number>();
+  /** Requests with their turns that the connection thread may still take to be here. */
+  readonly #dropped = new RecentIds(MAX_DROPPED);
   /** Turns up to this one were those of threads before it in this slot. */
   readonly #bornInTurn: number;
   /** Bodies that run now, and their ops should they not end. */
@@ -138,8 +148,10 @@ export class HandlerThread {
       case "EXECUTION_REQUEST":
         return this.#begin(command);
       case "REPLY_ACKED":
-      case "LEASE_LOST":
         this.#turns.delete(command.requestId);
+        return this.#runner.onMessage(command);
+      case "LEASE_LOST":
+        this.#noteDropped(command.requestId);
         return this.#runner.onMessage(command);
       case "CHECKPOINT_ACKED":
       case "LEASE_EXTENDED":
@@ -160,8 +172,9 @@ export class HandlerThread {
       if (!known.has(requestId)) this.#lose(requestId);
     }
     for (const { requestId, turn } of requests) {
-      const mayHaveBegun = turn <= this.#bornInTurn;
-      if (!this.#turns.has(requestId)) this.#send({ type: "UNKNOWN_REQUEST", requestId, mayHaveBegun });
+      if (this.#turns.has(requestId)) continue;
+      if (this.#dropped.has(keyOf(requestId, turn))) this.#post({ type: "EXECUTION_DROPPED", requestId }, turn);
+      else this.#send({ type: "UNKNOWN_REQUEST", requestId, mayHaveBegun: turn <= this.#bornInTurn });
     }
     for (const request of this.#ledger.requestsToAdopt()) this.#sendAgain(request);
     const isOver = claimedTurn !== null && claimedTurn !== this.#current?.turn && this.#release(claimedTurn);
@@ -260,7 +273,14 @@ export class HandlerThread {
 
   #send(report: Unaddressed<Exclude<IsolatedReport, { type: "TURN_ENDED" | "CRASHING" }>>): void {
     this.#post(report, this.#turns.get(report.requestId) ?? 0);
-    if (report.type === "EXECUTION_DROPPED") this.#turns.delete(report.requestId);
+    if (report.type === "EXECUTION_DROPPED") this.#noteDropped(report.requestId);
+  }
+
+  #noteDropped(requestId: string): void {
+    const turn = this.#turns.get(requestId);
+    if (turn === undefined) return;
+    this.#turns.delete(requestId);
+    this.#dropped.add(keyOf(requestId, turn));
   }
 
   #post(report: Unaddressed<IsolatedReport>, turn: number): void {

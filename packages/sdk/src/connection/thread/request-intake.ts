@@ -5,8 +5,8 @@
 import { type Clock, type ClockReading, type Log, readClocks, unreachable } from "@holdfast/core";
 import type { ExecutorRequest, Extension, RequestIdentity, WorkerFrame } from "@holdfast/protocol";
 import { decideAcceptance } from "../machines/acceptance.ts";
-import { RecentIds } from "../machines/recent-ids.ts";
 import { ownedBytes, pooledCopy } from "../shared/packed-bytes.ts";
+import { RecentIds } from "../shared/recent-ids.ts";
 import { identityOf } from "../shared/reply.ts";
 import type { SerializableConfig } from "../shared/serializable-config.ts";
 import type { HandoverGuard } from "./handover-guard.ts";
