@@ -140,7 +140,8 @@ export class AppNode {
     const { scheduler, oracle } = this.#world;
     const { main } = this;
     scheduler.trace.note(scheduler.nowMs, this.name, "closed");
-    const tookMs = scheduler.nowMs - beganMs - (main.frozenMs - frozenMs);
+    const closedMs = scheduler.nowMs - beganMs;
+    const tookMs = closedMs - (main.frozenMs - frozenMs);
     const boundMs = this.plan.drainTimeoutMs + CLOSE_GRACE_MS;
     const kept = this.plan.extensions.includes("nack") ? this.watch.notHandedBack : [];
     if (kept.length > 0) oracle.fail("S20", `${this.name} kept ${kept.join(", ")}.`);
@@ -148,8 +149,9 @@ export class AppNode {
     // What is cleaned up behind it has its turn first.
     scheduler.after(0, main, () => {
       if (this.thread?.actor.alive && this.thread.isRef) oracle.fail("S13", `${this.name}: its thread lives.`);
-      // What native code holds is left behind, and so is what had no time any more to end.
-      if (tookMs < boundMs - END_MS && this.bodies?.isRunning)
+      // What native code holds is left behind, and so is what had no time any more to end: close() goes by the clock,
+      // which goes on while main is blocked.
+      if (closedMs < boundMs - END_MS && this.bodies?.isRunning)
         oracle.fail("S13", `${this.name}: a thread of its pool lives.`);
       const state = this.connection?.debugState();
       const handlers = state?.runningHandlers ?? 0;
