@@ -38,6 +38,7 @@ import { type Database, OWN_CONNECTIONS, openDatabase } from "./connection/datab
 import { migrate } from "./connection/migrate.ts";
 import { readSettingsBy } from "./connection/session-settings.ts";
 import { skipTime, virtualTime } from "./connection/virtual-time.ts";
+import { connectionsOf, listConnections, touchConnections } from "./connections.ts";
 import { controlWrites } from "./controls.ts";
 import { graphsOf } from "./graphs/graph-writes.ts";
 import { limitUse, listCrons } from "./limits.ts";
@@ -48,18 +49,7 @@ import { adoptLanes } from "./queue/limited-claims.ts";
 import { loadEvents, loadWindow, openWindows, postponeJob } from "./queue/windows.ts";
 import { allBounds, type Bounds, queueOf } from "./queue-calls.ts";
 import { eventsOfKeys, getEvent, listEvents, queueDepthOf, readsOfRuns, storedEvents } from "./reads.ts";
-import {
-  listConnections,
-  loadRegistry,
-  loadSecret,
-  registryVersion,
-  removeConnections,
-  saveApps,
-  saveConnection,
-  touchConnections,
-  touchGateway,
-  useToken,
-} from "./registry.ts";
+import { loadRegistry, loadSecret, registryVersion, saveApps, touchGateway } from "./registry.ts";
 import { repairsOf } from "./repair/repairs.ts";
 import { previewPrune } from "./retention/preview.ts";
 import { retentionOf } from "./retention/retention.ts";
@@ -286,12 +276,10 @@ function registryOf(
       if (changed) wakes.notify({ type: "REGISTRY_CHANGED" });
       return functions;
     },
+    ...connectionsOf(database),
     secret: () => loadSecret(database),
-    useToken: (connectionId, lifetimeMs) => useToken(database, connectionId, lifetimeMs),
     loadRegistry: () => loadRegistry(database),
     registryVersion: () => registryVersion(database),
-    saveConnection: (connection) => saveConnection(database, connection),
-    removeConnections: (ids) => removeConnections(database, ids),
     touchGateway: (gatewayId) => touchGateway(database, gatewayId),
     async touchConnections(gatewayId, staleAfterMs) {
       await touchConnections(database, gatewayId, staleAfterMs);

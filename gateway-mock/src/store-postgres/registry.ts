@@ -1,14 +1,12 @@
 /**
- * Statements for apps, deployments, connections, gateways and session tokens. Every change of functions raises the
- * registry's version, which writes may rest on (docs/decisions/0039).
+ * Statements for apps, deployments and gateways. Every change of functions raises the registry's version, which writes
+ * may rest on (docs/decisions/0039).
  */
 import { createHash } from "node:crypto";
 import {
   type AppRecord,
-  type ConnectionRecord,
   type Deployment,
   functionTaken,
-  type ListedConnection,
   queuesOf,
   type StoredFunction,
   type StoredRegistry,
@@ -196,45 +194,6 @@ const functionOf = (row: FunctionRow): StoredFunction => ({
   active: row.active,
 });
 
-export async function saveConnection(database: Database, connection: ConnectionRecord): Promise<void> {
-  await database.query(
-    `INSERT INTO holdfast.connections (id, gateway_id, instance_id, app_ids, status, connected_at, seen_at, app_versions, takes)
-VALUES ($1, $2, $3, $4, $5, ${timeOf("$6::float8")}, now(), $7, $8) ON CONFLICT (id) DO UPDATE SET
-gateway_id = excluded.gateway_id, instance_id = excluded.instance_id, app_ids = excluded.app_ids,
-app_versions = excluded.app_versions, takes = excluded.takes,
-status = excluded.status, seen_at = excluded.seen_at`,
-    [
-      connection.id,
-      connection.gatewayId,
-      connection.instanceId,
-      JSON.stringify(connection.appIds),
-      connection.status,
-      connection.connectedMs,
-      JSON.stringify(connection.versions),
-      JSON.stringify({
-        queues: connection.queues,
-        partitions: connection.partitions,
-        capacity: connection.capacity,
-        ...(connection.mark === undefined ? {} : { mark: connection.mark }),
-      } satisfies Takes),
-    ],
-  );
-}
-
-export async function removeConnections(database: Database, ids: readonly string[]): Promise<void> {
-  if (ids.length === 0) return;
-  await database.query("DELETE FROM holdfast.connections WHERE id = ANY($1::text[])", [textArray(ids)]);
-}
-
-export async function touchConnections(database: Database, gatewayId: string, staleAfterMs: number): Promise<void> {
-  await database.query("UPDATE holdfast.connections SET seen_at = now() WHERE gateway_id = $1", [gatewayId]);
-  await database.query(
-    `DELETE FROM holdfast.connections WHERE id IN (SELECT id FROM holdfast.connections
-WHERE seen_at < now() - $1::float8 * interval '1 millisecond' ORDER BY id FOR UPDATE SKIP LOCKED)`,
-    [staleAfterMs],
-  );
-}
-
 export async function touchGateway(database: Database, gatewayId: string): Promise<void> {
   await database.query(
     `INSERT INTO holdfast.gateways (id, seen_at) VALUES ($1, now())
@@ -247,53 +206,4 @@ export async function loadSecret(database: Database): Promise<string> {
   const [row] = await database.query<{ value: string }>("SELECT value FROM holdfast.secrets WHERE name = 'proofs'");
   if (!row) throw new StoreError("other", "The secret of this database is missing from the table `secrets`.");
   return row.value;
-}
-
-/** When the answer is lost and the statement is repeated, the token counts as used: its worker asks for another one. */
-export async function useToken(database: Database, connectionId: string, lifetimeMs: number): Promise<boolean> {
-  const rows = await database.query(
-    `INSERT INTO holdfast.used_tokens (connection_id, expires_at) VALUES ($1, now() + ${intervalOf("$2::float8")})
-ON CONFLICT (connection_id) DO NOTHING RETURNING connection_id`,
-    [connectionId, lifetimeMs],
-  );
-  return rows.length > 0;
-}
-
-/** What a connection takes: the queues, and how much; and what is to be seen of it. */
-type Takes = Pick<ConnectionRecord, "queues" | "partitions" | "capacity" | "mark">;
-
-/** Of a gateway of an earlier version, which knows no queues. */
-const TAKES_ALL: Takes = { queues: ["*"], partitions: [], capacity: 0 };
-
-interface ConnectionRow {
-  readonly id: string;
-  readonly gateway_id: string;
-  readonly instance_id: string;
-  readonly app_ids: string;
-  readonly app_versions: string;
-  readonly takes: string | null;
-  readonly status: string;
-  readonly connected_ms: number;
-  readonly silent_ms: number;
-}
-
-export async function listConnections(database: Database): Promise<ListedConnection[]> {
-  // Gateways of earlier versions give no signs.
-  const rows = await database.query<ConnectionRow>(
-    `SELECT c.id, gateway_id, instance_id, app_ids, app_versions, takes, status, ${msOf("connected_at")} AS connected_ms,
-COALESCE(date_part('epoch', now() - g.seen_at) * 1000, 0)::float8 AS silent_ms
-FROM holdfast.connections c LEFT JOIN holdfast.gateways g ON g.id = c.gateway_id
-ORDER BY connected_at DESC, c.id LIMIT 1000`,
-  );
-  return rows.map((row) => ({
-    id: row.id,
-    gatewayId: row.gateway_id,
-    instanceId: row.instance_id,
-    appIds: JSON.parse(row.app_ids) as string[],
-    versions: JSON.parse(row.app_versions) as string[],
-    ...(row.takes === null ? TAKES_ALL : (JSON.parse(row.takes) as Takes)),
-    status: row.status,
-    connectedMs: row.connected_ms,
-    silentMs: Math.max(0, Math.round(row.silent_ms)),
-  }));
 }

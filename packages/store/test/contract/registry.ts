@@ -115,6 +115,47 @@ export function registryContract(bench: ContractBench): void {
       expect((await own()).map(({ id }) => id)).toEqual([`${gatewayId}-c1`]);
     });
 
+    it("hundreds of connections are listed, seen and removed in one moment", async () => {
+      const gatewayId = `g-${newId()}`;
+      const connection = (index: number, status: string) => ({
+        id: `${gatewayId}-${index}`,
+        gatewayId,
+        instanceId: `"i{${index}}\\, NULL`,
+        appIds: ['a "quoted" app', "\\"],
+        versions: [],
+        queues: ["*"],
+        partitions: [],
+        capacity: index,
+        status,
+        connectedMs: 1_700_000_000_000 + index,
+      });
+      const own = async () => (await bench.store.listConnections()).filter((each) => each.gatewayId === gatewayId);
+      const indexes = Array.from({ length: 600 }, (_, index) => index);
+      const save = async (index: number) => {
+        await bench.store.saveConnection(connection(index, "CONNECTING"));
+        if (index % 3 > 0) await bench.store.saveConnection(connection(index, "READY"));
+        if (index % 3 > 1) await bench.store.removeConnections([connection(index, "").id]);
+      };
+      const see = async () => {
+        for (let time = 0; time < 5; time += 1) await bench.store.touchConnections(gatewayId, MINUTE_MS);
+      };
+      // Two of the same in one moment: the later one counts.
+      const again = [bench.store.saveConnection(connection(600, "READY"))];
+      again.push(bench.store.saveConnection(connection(600, "DRAINING")));
+      await Promise.all([see(), ...indexes.map(save), ...again]);
+      const expected = indexes
+        .filter((index) => index % 3 < 2)
+        .map((index) => connection(index, index % 3 === 0 ? "CONNECTING" : "READY"));
+      expect(await own()).toMatchObject([connection(600, "DRAINING"), ...expected.toReversed()]);
+    });
+
+    it("of hundreds of session tokens in one moment each is used once", async () => {
+      const ids = Array.from({ length: 300 }, () => newId());
+      const stores = [bench.store, bench.another(), bench.store];
+      const used = await Promise.all(stores.map((store) => Promise.all(ids.map((id) => store.useToken(id, MINUTE_MS)))));
+      expect(ids.every((_, index) => used.filter((answers) => answers[index]).length === 1)).toBe(true);
+    });
+
     it("a session token is used once, at whatever gateway", async () => {
       const id = newId();
       const stores = [bench.store, bench.another(), bench.another()];
