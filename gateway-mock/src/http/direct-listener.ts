@@ -140,8 +140,11 @@ async function answer(
 function send(outgoing: ServerResponse, { status, contentType, body }: DirectAnswer): void {
   // The caller has gone.
   if (outgoing.destroyed) return;
-  if (body === null) outgoing.writeHead(status).end();
-  else outgoing.writeHead(status, headersOf(contentType, Buffer.byteLength(body))).end(body);
+  if (body === null) return void outgoing.writeHead(status).end();
+  outgoing.writeHead(status, headersOf(contentType, Buffer.byteLength(body)));
+  // Node joins a head to text only: bytes of their own cost as much again.
+  if (typeof body === "string") outgoing.end(body);
+  else outgoing.end(Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString("latin1"), "latin1");
 }
 
 const headersOf = (contentType: string | null, length: number): OutgoingHttpHeaders =>

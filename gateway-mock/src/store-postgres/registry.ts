@@ -13,7 +13,7 @@ import {
   StoreError,
 } from "@holdfast/store";
 import type { Database, Query } from "./connection/database.ts";
-import { intervalOf, msOf, textArray, timeOf } from "./connection/pg-values.ts";
+import { textArray } from "./connection/pg-values.ts";
 import { CONTROLS, type ControlColumns, controlsOf } from "./controls.ts";
 import { PUBLISHED, publishedOf } from "./graphs/rows.ts";
 

@@ -47,12 +47,16 @@ export class FrameWriter {
       this.#socket.terminate();
       return;
     }
-    if (!this.#corked) {
-      this.#corked = true;
-      this.#raw.cork();
-      setImmediate(() => this.flush());
-    }
+    this.#cork();
     this.#socket.send(encodeGatewayFrame(frame, allocatePooled));
+  }
+
+  /** Leaves with the frames of this turn; false: not over this socket, or not any more. */
+  ping(): boolean {
+    if (this.#socket.readyState !== this.#socket.OPEN || !this.#socket.ping) return false;
+    this.#cork();
+    this.#socket.ping();
+    return true;
   }
 
   /** Sends once there is room, in the order of the calls; null = not wanted any more. */
@@ -81,6 +85,13 @@ export class FrameWriter {
       if (frame) this.send(frame);
     }
     if (!this.isCongested) this.#events.onRoom();
+  }
+
+  #cork(): void {
+    if (this.#corked) return;
+    this.#corked = true;
+    this.#raw.cork();
+    setImmediate(() => this.flush());
   }
 
   #hasRoom(): boolean {

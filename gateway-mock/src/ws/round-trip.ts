@@ -4,13 +4,14 @@ import type { SessionSocket } from "./session-parts.ts";
 
 /** Pings are answered by the socket's own thread, however busy the app is. One is under way at a time. */
 export class RoundTrip {
-  readonly #socket: SessionSocket;
+  readonly #ping: () => boolean;
   readonly #clock: Pick<Clock, "monotonicMs">;
   #pingedMs: number | null = null;
   #ms: number | undefined;
 
-  constructor(socket: SessionSocket, clock: Pick<Clock, "monotonicMs">) {
-    this.#socket = socket;
+  /** `ping` sends one, or answers that it could not. */
+  constructor(socket: Pick<SessionSocket, "on">, ping: () => boolean, clock: Pick<Clock, "monotonicMs">) {
+    this.#ping = ping;
     this.#clock = clock;
     socket.on("pong", () => {
       if (this.#pingedMs !== null) this.#ms = Math.max(0, clock.monotonicMs() - this.#pingedMs);
@@ -24,9 +25,8 @@ export class RoundTrip {
   }
 
   measure(): void {
-    const { readyState, OPEN } = this.#socket;
-    if (this.#pingedMs !== null || readyState !== OPEN || !this.#socket.ping) return;
-    this.#pingedMs = this.#clock.monotonicMs();
-    this.#socket.ping();
+    if (this.#pingedMs !== null) return;
+    const atMs = this.#clock.monotonicMs();
+    if (this.#ping()) this.#pingedMs = atMs;
   }
 }

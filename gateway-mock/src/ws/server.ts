@@ -6,6 +6,7 @@ import { type IncomingHttpHeaders, type IncomingMessage, type Server, STATUS_COD
 import type { Duplex } from "node:stream";
 import { CONNECT_PATH, SUBPROTOCOL, WIRE_LIMITS } from "@holdfast/protocol";
 import type { WebSocketServer } from "ws";
+import { EndsInTurns } from "./ends-in-turns.ts";
 import { type PendingLimits, PendingSockets } from "./pending-sockets.ts";
 import type { SessionSocket } from "./session-parts.ts";
 import type { Sessions } from "./sessions.ts";
@@ -41,6 +42,7 @@ export class SocketServer {
   #server: WebSocketServer | null = null;
   #isClosed = false;
   readonly #pending: PendingSockets;
+  readonly #ends = new EndsInTurns(setImmediate);
 
   constructor(options: SocketServerOptions) {
     this.#options = options;
@@ -92,7 +94,11 @@ export class SocketServer {
     if (this.#isClosed || socket.destroyed) return void socket.destroy();
     const pending = this.#pending.admit(socket);
     if (!pending) return refuse(socket, CROWDED);
+    // The answer and the first frame leave in one write.
+    socket.cork();
+    process.nextTick(() => socket.uncork());
     server.handleUpgrade(request, socket, head, (webSocket) => {
+      this.#ends.take(socket);
       const tapped = this.#options.tap?.(webSocket, socket) ?? webSocket;
       const session = this.#options.sessions.accept(tapped, socket, () => pending.release());
       pending.onEvicted = (why) => {

@@ -54,7 +54,7 @@ export class Session {
       onFull: () => this.#log("warn", "A worker does not read from its socket; dropping the socket.", this.#about()),
     });
     this.#parts = parts;
-    this.#roundTrip = new RoundTrip(socket, parts.clock);
+    this.#roundTrip = new RoundTrip(socket, () => this.#writer.ping(), parts.clock);
     this.#ownLog = new LogLimit(parts, { ...LOG_LIMITS, subject: "this connection" });
     this.#unreadable = new Allowance(UNREADABLE_FRAMES, parts.clock.monotonicMs());
     const { missedHeartbeats, strict } = parts.settings;

@@ -13,12 +13,12 @@ import { unknownVariables } from "../../config/unknown-variables.ts";
 import { type Overview, readOverview, type StartedParts } from "../../gateway-overview.ts";
 import { type Gateway, REAL_PORTS, startGatewayOn } from "../../server.ts";
 import { VERSION } from "../../version.ts";
+import { batchedLines } from "../batched-lines.ts";
 import { COMMANDS } from "../commands.ts";
 import type { CommandContext } from "../context.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
 import { greeting } from "../greeting.ts";
 import { invokedAs } from "../invoked-as.ts";
-import { linesInTurns } from "../lines-in-turns.ts";
 import { startLiveView } from "../live/live-view.ts";
 import { StatusArea } from "../live/status-area.ts";
 import { wantsLive } from "../live/wants-live.ts";
@@ -72,7 +72,7 @@ export async function serve(mode: Mode, context: CommandContext, host: Host): Pr
   }
   const options = gatewayOptions(mode, settings);
   const area = new StatusArea(terminal);
-  const lines = linesInTurns(area, (end) => setImmediate(end));
+  const lines = batchedLines(area, systemTimers);
   process.on("exit", () => {
     lines.flush();
     area.end();

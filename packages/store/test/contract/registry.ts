@@ -152,7 +152,9 @@ export function registryContract(bench: ContractBench): void {
     it("of hundreds of session tokens in one moment each is used once", async () => {
       const ids = Array.from({ length: 300 }, () => newId());
       const stores = [bench.store, bench.another(), bench.store];
-      const used = await Promise.all(stores.map((store) => Promise.all(ids.map((id) => store.useToken(id, MINUTE_MS)))));
+      const used = await Promise.all(
+        stores.map((store) => Promise.all(ids.map((id) => store.useToken(id, MINUTE_MS)))),
+      );
       expect(ids.every((_, index) => used.filter((answers) => answers[index]).length === 1)).toBe(true);
     });
 
