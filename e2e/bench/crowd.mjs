@@ -7,6 +7,7 @@ import { fileURLToPath } from "node:url";
 import protobuf from "protobufjs";
 import { WebSocket } from "ws";
 import { serveTest } from "../fixtures/serve-test.mjs";
+import { PlainClient } from "./plain-client.mjs";
 
 const wire = await protobuf.load(fileURLToPath(new URL("../../proto/connect.proto", import.meta.url)));
 const type = (/** @type {string} */ name) => wire.lookupType(`connect.v1.${name}`);
@@ -52,14 +53,9 @@ async function next(socket, kind) {
   return message.payload;
 }
 
-/** @param {string} url @param {string} instanceId */
-async function connect(url, instanceId) {
-  const response = await fetch(new URL("/v0/connect/start", url), {
-    method: "POST",
-    headers: { "content-type": "application/protobuf" },
-  });
-  if (!response.ok) throw new Error(`The start call answered ${response.status}.`);
-  const start = /** @type {any} */ (StartResponse.decode(new Uint8Array(await response.arrayBuffer())));
+/** @param {PlainClient} starts @param {string} instanceId */
+async function connect(starts, instanceId) {
+  const start = /** @type {any} */ (StartResponse.decode(await starts.post("application/protobuf", "")));
   const socket = new WebSocket(start.gatewayEndpoint, "v0.connect.inngest.com", { perMessageDeflate: false });
   await next(socket, "GATEWAY_HELLO");
   const hello = {
@@ -100,10 +96,12 @@ function keep(socket, heartbeatMs) {
 serveTest({
   connect: async ({ url, count, name }) => {
     const indexes = Array.from({ length: count }, (_, index) => index).values();
+    const starts = new PlainClient(new URL("/v0/connect/start", url), AT_ONCE);
     const connector = async () => {
-      for (const index of indexes) await connect(url, `${name}-${index}`);
+      for (const index of indexes) await connect(starts, `${name}-${index}`);
     };
     await Promise.all(Array.from({ length: AT_ONCE }, connector));
+    starts.close();
   },
   state: () => ({ connected: sockets.size, beats, beatsAnswered, lost }),
   close: async () => {

@@ -7,7 +7,8 @@ import type { ConnectionRecord, ListedConnection, Store } from "@holdfast/store"
 import type { Database, Query } from "./connection/database.ts";
 import { intervalOf, msOf, numberArray, textArray, timeOf } from "./connection/pg-values.ts";
 
-const TOGETHER = { atOnce: 2, most: 256 };
+/** One at a time: what comes meanwhile is one statement more. */
+const TOGETHER = { atOnce: 1, most: 256 };
 
 export function connectionsOf(
   database: Pick<Database, "query">,
