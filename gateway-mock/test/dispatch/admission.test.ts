@@ -142,6 +142,16 @@ test("older work of a function blocks newer while some is left in the queue or w
   expect(backlog.isEmpty).toBe(true);
 });
 
+test("work that waits for a place within its limits blocks newer work, but a worker's room is no reason to look for it", () => {
+  const { backlog } = bench(0);
+  backlog.addLimited(functionId);
+  expect([backlog.has(functionId), backlog.isEmpty]).toEqual([true, true]);
+  backlog.add(functionId);
+  expect([backlog.has(functionId), backlog.isEmpty]).toEqual([true, false]);
+  backlog.delete(functionId);
+  expect([backlog.has(functionId), backlog.isEmpty]).toEqual([false, true]);
+});
+
 test("work that no worker here would take blocks newer work, but is nothing to look for until a worker takes it", () => {
   const { backlog } = bench(0);
   backlog.addUnserved(functionId);

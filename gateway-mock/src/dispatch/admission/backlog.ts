@@ -5,14 +5,16 @@ export interface HeldFunctions {
 }
 
 /**
- * Functions of which older jobs are known to wait: because no worker had capacity for them, or for a worker of their
- * version. New ones have to queue up behind them.
+ * Functions of which older jobs are known to wait: because no worker had capacity for them, for a worker of their
+ * version, or because their limits were reached. New ones have to queue up behind them.
  */
 export class Backlog {
   readonly #heldFunctions: HeldFunctions;
   readonly #functionIds = new Set<string>();
   /** Those that no worker here would take: there is nothing to look for when one has room. */
   readonly #unserved = new Set<string>();
+  /** Those whose limits were reached: likewise, until a run of theirs gives up its place. */
+  readonly #limited = new Set<string>();
 
   constructor(held: HeldFunctions) {
     this.#heldFunctions = held;
@@ -24,7 +26,8 @@ export class Backlog {
   }
 
   has(functionId: string): boolean {
-    return this.#functionIds.has(functionId) || this.#unserved.has(functionId) || this.#heldFunctions.has(functionId);
+    if (this.#functionIds.has(functionId) || this.#unserved.has(functionId)) return true;
+    return this.#limited.has(functionId) || this.#heldFunctions.has(functionId);
   }
 
   /** Jobs of this function are in the queue because no worker had capacity. */
@@ -37,6 +40,11 @@ export class Backlog {
     if (!this.#functionIds.has(functionId)) this.#unserved.add(functionId);
   }
 
+  /** The same, because the limits of the function are reached. */
+  addLimited(functionId: string): void {
+    this.#limited.add(functionId);
+  }
+
   /** A worker here takes work of these functions now. */
   onServed(functionIds: Iterable<string>): void {
     if (this.#unserved.size === 0) return;
@@ -47,5 +55,6 @@ export class Backlog {
   delete(functionId: string): void {
     this.#functionIds.delete(functionId);
     this.#unserved.delete(functionId);
+    this.#limited.delete(functionId);
   }
 }

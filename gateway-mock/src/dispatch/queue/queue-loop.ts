@@ -157,10 +157,10 @@ export class QueueLoop {
       this.#handleJob(job, mark);
     }
     for (const { functionId, limit } of wants) {
+      this.#backlog.delete(functionId);
       if ((counts.get(functionId) ?? 0) >= limit) this.#backlog.add(functionId);
-      else this.#backlog.delete(functionId);
     }
-    for (const functionId of blocked) this.#backlog.add(functionId);
+    for (const functionId of blocked) this.#backlog.addLimited(functionId);
     if ((counts.get(TIMER) ?? 0) >= timerRoom) this.#claimMoreTimers();
     for (const { functionId, limit } of wants) {
       if (limit >= most && (counts.get(functionId) ?? 0) >= limit) this.#tickAgain = true;
