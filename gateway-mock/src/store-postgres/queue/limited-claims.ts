@@ -9,23 +9,20 @@ import { booleanArray, isRegistry, msOf, numberArray, rowsOf, textArray } from "
 import { amongThe, CLAIMED_BEFORE, type TakenRow, withRuns } from "./claim-rows.ts";
 import { type DueBounds, prioritiesSince, type TakenJob } from "./due-bounds.ts";
 
-/** How many places of a slot are taken; as `holdfast.taken`, which older servers would plan anew with each call. */
-const takenOf = (slot: string): string =>
-  `(SELECT count(*) FROM holdfast.queue t WHERE t.slot_a = ${slot} AND t.slot_a IS NOT NULL AND t.leased_by IS NOT NULL)
-    + (SELECT count(*) FROM holdfast.queue t WHERE t.slot_b = ${slot} AND t.slot_b IS NOT NULL AND t.leased_by IS NOT NULL)`;
-
 /**
  * All jobs of `w.function_id` are in one lane, none of its leases has ended, and one of the lane's slots is full: there is
  * nothing to claim. A claim comes to the same, but costs ten times as much, and one place mostly ends many waits for it.
+ * Each part asks for the first one of an index: Postgres would answer EXISTS from all jobs that there are, for later.
  */
-const IS_FULL = `${isRegistry("$5")} AND NOT w.is_paced AND NOT EXISTS (SELECT FROM holdfast.queue q
-    WHERE q.function_id = w.function_id AND q.lane <> '' AND q.leased_by IS NOT NULL AND q.available_at <= now())
+const IS_FULL = `${isRegistry("$5")} AND NOT w.is_paced AND (SELECT q.id FROM holdfast.queue q
+    WHERE q.function_id = w.function_id AND q.lane <> '' AND q.leased_by IS NOT NULL AND q.available_at <= now()
+    ORDER BY q.available_at LIMIT 1) IS NULL
   AND EXISTS (
     SELECT FROM (SELECT q.lane, q.slot_a, q.slot_b FROM holdfast.queue q
-      WHERE q.function_id = w.function_id AND q.lane <> '' ORDER BY q.lane LIMIT 1) l
-    WHERE NOT EXISTS (SELECT FROM holdfast.queue q
-        WHERE q.function_id = w.function_id AND q.lane <> '' AND q.lane > l.lane)
-      AND (l.slot_a IS NOT NULL AND ${takenOf("l.slot_a")} >= w.cap_a OR l.slot_b IS NOT NULL AND ${takenOf("l.slot_b")} >= w.cap_b))`;
+      WHERE q.function_id || '' = w.function_id AND q.lane <> '' ORDER BY q.lane LIMIT 1) l
+    WHERE l.lane = (SELECT q.lane FROM holdfast.queue q
+        WHERE q.function_id || '' = w.function_id AND q.lane <> '' ORDER BY q.lane DESC LIMIT 1)
+      AND (l.slot_a IS NOT NULL AND holdfast.taken(l.slot_a) >= w.cap_a OR l.slot_b IS NOT NULL AND holdfast.taken(l.slot_b) >= w.cap_b))`;
 
 /** By function and priority the first job that is due, and whether there is no room for any. */
 const LOOK = `SELECT w.function_id, due.priority, ${msOf("due.available_at")} AS due_ms, ${IS_FULL} AS is_full

@@ -1,0 +1,97 @@
+import postgres from "postgres";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { Query } from "../../src/store-postgres/connection/database.ts";
+import { migrate } from "../../src/store-postgres/connection/migrate.ts";
+import { DueBounds } from "../../src/store-postgres/queue/due-bounds.ts";
+import { claimLimited } from "../../src/store-postgres/queue/limited-claims.ts";
+import { createTestDatabase, type TestDatabase } from "./harness.ts";
+import { addJobs, fillLogs } from "./long-queues.ts";
+
+/**
+ * A long queue of limited work is drained: plans are as old as the session, which began when the queue was empty, there
+ * are no statistics, and no vacuum comes by.
+ */
+const JOBS = 20_000;
+const ROUNDS = 100;
+const AT_ONCE = 100;
+
+let db: TestDatabase;
+let session: postgres.Sql;
+
+beforeAll(async () => {
+  db = await createTestDatabase();
+  await migrate(db.url);
+  await db.sql.unsafe("ALTER TABLE holdfast.queue SET (autovacuum_enabled = off)");
+});
+
+afterAll(() => db.drop());
+
+/** A claim leaves out jobs without one. */
+async function addRuns(): Promise<void> {
+  await db.sql.unsafe("TRUNCATE holdfast.runs, holdfast.run_log");
+  await db.sql.unsafe(`INSERT INTO holdfast.runs
+  (id, function_id, app_id, app_version, status, version, event_id, event_name, created_at)
+SELECT run_id, 'fn', 'app', '1', 'PENDING', 1, 'e', 'e', now() FROM holdfast.queue`);
+  await fillLogs(db);
+}
+
+/** Index entries that have been read of the queue. */
+async function entriesRead(): Promise<number> {
+  await session.unsafe("SELECT pg_stat_force_next_flush()");
+  const rows = await session.unsafe<{ read: string }[]>(
+    "SELECT sum(idx_tup_read) AS read FROM pg_stat_user_indexes WHERE schemaname = 'holdfast' AND relname = 'queue'",
+  );
+  return Number(rows[0]?.read);
+}
+
+/** What each claim read for a job, while all that it claims ends at once. */
+async function drain(columns: Readonly<Record<string, string>>, slots: readonly number[]): Promise<number[]> {
+  const connection = { enable_seqscan: "off", plan_cache_mode: "force_generic_plan", jit: "off" };
+  session = postgres(db.url, { max: 1, onnotice: () => {}, connection });
+  const query: Query = async (text, params = []) => await session.unsafe(text, [...params], { prepare: true });
+  const on: Parameters<typeof claimLimited>[0] = {
+    query,
+    retrying: (_, work) => work(query, 1),
+    settled: () => Promise.resolve(),
+  };
+  const bounds = new DueBounds(() => performance.now());
+  const limits = { slots, throttle: null, shared: false };
+  const wants = [{ functionId: "fn", limit: AT_ONCE, leaseMs: 60_000, limits }];
+  const claim = async (): Promise<string[]> => {
+    const { jobs } = await claimLimited(on, bounds, "claim", "", { gatewayId: "gateway", wants });
+    return jobs.map(({ id }) => id);
+  };
+  try {
+    await db.sql.unsafe("TRUNCATE holdfast.queue");
+    for (let time = 0; time < 10; time += 1) expect(await claim()).toEqual([]);
+    await addJobs(db.sql, JOBS, columns);
+    await addRuns();
+    const perJob: number[] = [];
+    for (let round = 0; round < ROUNDS; round += 1) {
+      const before = await entriesRead();
+      const claimed = await claim();
+      perJob.push(((await entriesRead()) - before) / claimed.length);
+      await db.sql`DELETE FROM holdfast.queue WHERE id = ANY(${claimed})`;
+    }
+    return perJob;
+  } finally {
+    await session.end();
+  }
+}
+
+const queues = {
+  "of a hundred lanes with two places each": {
+    columns: { lane: "lpad(to_hex(i % 100), 4, '0')", slot_a: "'key ' || i % 100" },
+    slots: [2],
+  },
+  "of one lane with few places": { columns: { lane: "'0000'", slot_a: "'one'" }, slots: [10] },
+} as const;
+
+for (const [what, { columns, slots }] of Object.entries(queues)) {
+  test(`the last claims from a long queue ${what} read no more than the first ones`, { timeout: 60_000 }, async () => {
+    const perJob = await drain(columns, slots);
+    const [first, last] = [perJob.slice(0, 10), perJob.slice(-10)].map((some) => Math.max(...some));
+    expect(last, JSON.stringify(perJob)).toBeLessThan(2 * (first ?? 0) + 20);
+    expect(first, JSON.stringify(perJob)).toBeLessThan(200);
+  });
+}
