@@ -18,12 +18,12 @@ export class EndsInTurns {
     this.#atTurnsEnd = atTurnsEnd;
   }
 
-  /** Whoever listens to the end of `socket` by now hears of it in turn. */
+  /** What listens to the end of `socket` by now hears of it in turn. */
   take(socket: Duplex): void {
     const listeners = socket.listeners("end");
     socket.removeAllListeners("end");
     const end = (): void => {
-      // Who has been told of its close has nothing left to end.
+      // Where it was destroyed meanwhile its close says so.
       if (!socket.destroyed) for (const listener of listeners) listener.call(socket);
     };
     socket.once("end", () => {
