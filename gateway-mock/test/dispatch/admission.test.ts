@@ -152,6 +152,15 @@ test("work that waits for a place within its limits blocks newer work, but a wor
   expect([backlog.has(functionId), backlog.isEmpty]).toEqual([false, true]);
 });
 
+test("work within limits that a look could not ask for, for want of room, is looked for when there is room", () => {
+  const { backlog } = bench(0);
+  backlog.addLimited(functionId);
+  backlog.onAsked(new Set([functionId, "other"]));
+  expect([backlog.has(functionId), backlog.isEmpty]).toEqual([true, true]);
+  backlog.onAsked(new Set(["other"]));
+  expect([backlog.has(functionId), backlog.isEmpty]).toEqual([true, false]);
+});
+
 test("work that no worker here would take blocks newer work, but is nothing to look for until a worker takes it", () => {
   const { backlog } = bench(0);
   backlog.addUnserved(functionId);

@@ -45,6 +45,15 @@ export class Backlog {
     this.#limited.add(functionId);
   }
 
+  /** A look asked for these. Whether others have a place within their limits by now is not known: they wait for room. */
+  onAsked(asked: ReadonlySet<string>): void {
+    for (const functionId of this.#limited) {
+      if (asked.has(functionId)) continue;
+      this.#limited.delete(functionId);
+      this.#functionIds.add(functionId);
+    }
+  }
+
   /** A worker here takes work of these functions now. */
   onServed(functionIds: Iterable<string>): void {
     if (this.#unserved.size === 0) return;

@@ -160,6 +160,7 @@ export class QueueLoop {
       this.#backlog.delete(functionId);
       if ((counts.get(functionId) ?? 0) >= limit) this.#backlog.add(functionId);
     }
+    this.#backlog.onAsked(new Set(wants.map(({ functionId }) => functionId)));
     for (const functionId of blocked) this.#backlog.addLimited(functionId);
     if ((counts.get(TIMER) ?? 0) >= timerRoom) this.#claimMoreTimers();
     for (const { functionId, limit } of wants) {
