@@ -1,47 +1,9 @@
-import { silentLog, systemClock, systemRandom, systemTimers } from "@holdfast/core";
-import {
-  type ExecutorRequest,
-  type Extension,
-  encodeJsonBytes,
-  type GatewayFrame,
-  parseJsonBytes,
-} from "@holdfast/protocol";
-import type { AppRecord, Store } from "@holdfast/store";
+import type { Store } from "@holdfast/store";
 import { createDatabase, type TestDatabase, waitFor } from "@holdfast/testing";
 import { afterEach, beforeEach, expect, inject, test } from "vitest";
-import { Dispatcher } from "../../src/dispatch/dispatcher.ts";
-import { DEFAULT_DISPATCHER_SETTINGS } from "../../src/dispatch/ports.ts";
-import type { WorkerSession } from "../../src/dispatch/workers/connected-worker.ts";
 import { openPostgresStore } from "../../src/store-postgres/index.ts";
+import { appOf, engineOf, workerOf } from "./engine-harness.ts";
 import { did, op } from "./harness.ts";
-import { type Payload, replyOf } from "./raw-worker.ts";
-
-const appWith = (more: object): AppRecord => ({
-  id: "shop",
-  version: "1",
-  sdk: "test",
-  functions: [
-    {
-      slug: "shop-order",
-      name: "order",
-      triggersJson: '[{"event":"shop/order"}]',
-      configJson: JSON.stringify({ id: "shop-order", triggers: [{ event: "shop/order" }], steps: {}, ...more }),
-    },
-  ],
-});
-
-function engineOf(store: Store, gatewayId: string): Dispatcher {
-  return new Dispatcher({
-    store,
-    clock: systemClock,
-    timers: systemTimers,
-    random: systemRandom,
-    log: silentLog,
-    call: () => Promise.reject(new Error("nothing is fetched here")),
-    chooseWorker: (workers) => [...workers][0],
-    settings: { ...DEFAULT_DISPATCHER_SETTINGS, gatewayId, requestAckMs: 60_000, reconnectGraceMs: 60_000 },
-  });
-}
 
 /** Claims of this store find no timers, until one is let through; its answer then comes when the test says so. */
 function holdingClaims(store: Store) {
@@ -66,59 +28,6 @@ function holdingClaims(store: Store) {
       lets = true;
     },
     held: () => held,
-  };
-}
-
-/** A worker of an engine, without a socket. */
-function workerOf(dispatcher: Dispatcher, extensions: readonly Extension[] = ["checkpoint"]) {
-  const frames: GatewayFrame[] = [];
-  const session: WorkerSession = {
-    id: "session",
-    instanceId: "instance",
-    environment: "",
-    functionIds: ["shop-order"],
-    apps: [appWith({})],
-    queues: null,
-    partitions: [],
-    capacity: 10,
-    isLimited: false,
-    extensions: new Set(extensions),
-    heartbeatMs: 10_000,
-    leaseMs: 60_000,
-    extendLeaseMs: 60_000,
-    seenMs: 0,
-    congested: false,
-    log: silentLog,
-    send: (frame) => void frames.push(frame),
-    setDrained: () => {},
-    flush: () => {},
-    sendWhenRoom: (make) => {
-      const frame = make();
-      if (frame) frames.push(frame);
-    },
-  };
-  const worker = dispatcher.attach(session, true);
-  const next = <Kind extends GatewayFrame["kind"]>(kind: Kind) =>
-    waitFor(
-      () => {
-        const index = frames.findIndex((frame) => frame.kind === kind);
-        return index < 0 ? undefined : (frames.splice(index, 1)[0] as Extract<GatewayFrame, { kind: Kind }>);
-      },
-      { what: kind },
-    );
-  return {
-    frames,
-    cancel: () => next("GATEWAY_CANCEL"),
-    request: async () => {
-      const request = await next("GATEWAY_EXECUTOR_REQUEST");
-      return { request, steps: (parseJsonBytes(request.requestPayload, "payload") as Payload).steps };
-    },
-    checkpoint: (sequence: number, { requestId, runId, leaseId }: ExecutorRequest, ops: object[]) => {
-      worker.receive({ kind: "WORKER_CHECKPOINT", requestId, runId, leaseId, sequence, ops: encodeJsonBytes(ops) });
-      return next("GATEWAY_CHECKPOINT_ACK");
-    },
-    reply: (request: ExecutorRequest, value: unknown) =>
-      worker.receive({ kind: "WORKER_REPLY", ...replyOf(request, { value }) }),
   };
 }
 
@@ -156,7 +65,7 @@ test("a step stored while its gateway reads the run for another purpose is not d
       },
       { what: `${count} finished steps` },
     );
-  await here.register([appWith({})]);
+  await here.register([appOf({ order: {} })]);
   const worker = workerOf(here);
   await here.sendEvents([{ name: "shop/order", data: {} }]);
   const { request } = await worker.request();
@@ -169,7 +78,7 @@ test("a step stored while its gateway reads the run for another purpose is not d
   expect(await worker.checkpoint(2, request, [did("a")])).toMatchObject({ outcome: "stored" });
   answer();
   await settled(request.runId, 3);
-  worker.reply(request, [op("Sleep", "s1", { name: "1ms" })]);
+  worker.reply(request, { value: [op("Sleep", "s1", { name: "1ms" })] });
   expect(Object.keys((await worker.request()).steps).sort()).toEqual(["a", "s1", "s2"]);
 });
 
@@ -189,7 +98,7 @@ test("a step stored while another gateway fails the run is undone", async () => 
     () => write?.(),
     () => Promise.all([here.stop(), other.stop()]),
   );
-  await here.register([appWith({ holdfast: { deadline: "1s" } })]);
+  await here.register([appOf({ order: { holdfast: { deadline: "1s" } } })]);
   const worker = workerOf(here);
   await here.sendEvents([{ name: "shop/order", data: {} }]);
   const { request } = await worker.request();
@@ -215,9 +124,9 @@ test("a worker at another gateway is told at once that the deadline has ended it
     listens ||= type === "ANYTHING";
   });
   await waitFor(() => listens, { what: "the first gateway to listen" });
-  await here.register([appWith({ holdfast: { deadline: "1s" } })]);
+  await here.register([appOf({ order: { holdfast: { deadline: "1s" } } })]);
   await here.start();
-  const worker = workerOf(here, ["checkpoint", "cancel"]);
+  const worker = workerOf(here, { extensions: new Set(["checkpoint", "cancel"]) });
   await here.sendEvents([{ name: "shop/order", data: {} }]);
   const first = await worker.request();
   const done = op("StepRun", "a", { data: 1, userland: { id: "a" }, opts: { compensate: true } });

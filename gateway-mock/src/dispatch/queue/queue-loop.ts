@@ -265,7 +265,11 @@ export class QueueLoop {
 
   async #tickAndArm(): Promise<void> {
     const { settings, random, log, clock } = this.#options;
+    const { workers } = this.#parts;
     let waitMs = settings.pollMaxMs;
+    // Of a rest that ends during the look it does not know.
+    const beganMs = clock.monotonicMs();
+    const restedAtMs = beganMs + (workers.restsForMs(beganMs) ?? Number.POSITIVE_INFINITY);
     try {
       const found = await this.tick();
       this.#idleMs = found > 0 ? settings.pollMinMs : Math.min(this.#idleMs * 2, settings.pollMaxMs);
@@ -275,8 +279,9 @@ export class QueueLoop {
       log(levelFor(error, "warn"), `The queue could not be read: ${messageOf(error)}`);
     }
     waitMs = Math.min(waitMs, this.#retryInMs ?? waitMs);
-    const restMs = this.#parts.workers.restsForMs(clock.monotonicMs());
-    this.#arm(Math.max(1, Math.min(waitMs, restMs ?? waitMs)));
+    const nowMs = clock.monotonicMs();
+    const restMs = Math.min(restedAtMs - nowMs, workers.restsForMs(nowMs) ?? Number.POSITIVE_INFINITY);
+    this.#arm(Math.max(1, Math.min(waitMs, restMs)));
   }
 
   async #nextDueInMs(): Promise<number> {
@@ -300,7 +305,8 @@ export class QueueLoop {
     this.#timer = timers.set(delayMs, () => {
       this.#timer = null;
       this.#timerAtMs = Number.POSITIVE_INFINITY;
-      if (!this.#ticking) this.#startTick();
+      if (this.#ticking) this.#tickAgain = true;
+      else this.#startTick();
     });
   }
 }
