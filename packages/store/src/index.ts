@@ -168,6 +168,7 @@ export {
   type LogRow,
   type NewJob,
   type NewRun,
+  type Paced,
   type RecallWant,
   RUN_STATUSES,
   type RunHead,

@@ -162,9 +162,13 @@ export class Player {
   }
 
   async #claim(): Promise<void> {
-    const functionId = this.#dice.pick(["", ...this.#items.functions.filter((id) => !id.startsWith("lim"))]);
+    const functions = this.#items.functions.filter((id) => !id.startsWith("lim"));
+    const functionId = this.#dice.pick(["", ...functions]);
     const limit = functionId === "" ? 1000 : this.#dice.between(0, 3);
-    const request = { gatewayId: this.#dice.pick(["g1", "g2"]), leaseMs: 4000, wants: [{ functionId, limit }] };
+    const inPool = functions.map((id) => ({ functionId: id, limit: this.#dice.between(0, 3), pool: 0 }));
+    const wants = this.#dice.chance(0.3) ? inPool : [{ functionId, limit }];
+    const pools = [this.#dice.between(0, 4)];
+    const request = { gatewayId: this.#dice.pick(["g1", "g2"]), leaseMs: 4000, wants, pools };
     const hasRuns = this.#dice.chance(0.5);
     await this.#part(
       (await this.#call("claim", request, (store) => store.claim({ ...request, hasRunOf: () => hasRuns }))) ?? [],
@@ -174,16 +178,24 @@ export class Player {
   async #claimLimited(): Promise<void> {
     const ids = this.#dice.pick([["lim"], ["lim2"], ["lim", "lim2"]]);
     if (this.#dice.chance(0.1)) await this.#call("adoptLanes", ids, (store) => store.adoptLanes(ids));
+    const pool = this.#dice.chance(0.5) ? { pool: 0 } : {};
     const wants = ids.map((functionId) => {
-      return { functionId, limit: this.#dice.between(1, 4), leaseMs: 4000, limits: LIMITS[functionId] as ClaimLimits };
+      const limits = LIMITS[functionId] as ClaimLimits;
+      return { functionId, limit: this.#dice.between(1, 4), leaseMs: 4000, limits, ...pool };
     });
-    const request = { gatewayId: "g1", wants };
+    const request = { gatewayId: "g1", wants, pools: [this.#dice.between(0, 4)] };
     // In which order they name the functions that are full is not promised.
     const found = await this.#call("claimLimited", request, async (store) => {
       const claim = await store.claimLimited(request);
       return { ...claim, blocked: [...claim.blocked].sort() };
     });
-    await this.#part(found?.jobs ?? []);
+    const jobs = found?.jobs ?? [];
+    const returned = jobs.filter(() => this.#dice.chance(0.2));
+    const releases = returned.map(({ id: jobId, epoch, paced }) => {
+      return { jobId, epoch, lost: false, paced, holdMs: this.#pair.alone(this.#dice.between(1, 900)) };
+    });
+    if (releases.length > 0) await this.#call("releaseLeases", releases, (store) => store.releaseLeases(releases));
+    await this.#part(jobs);
   }
 
   /** What one claim took becomes due at different times from now on. */

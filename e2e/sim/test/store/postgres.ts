@@ -62,15 +62,21 @@ export async function openReal(): Promise<Real> {
   // The store's own clock stands still, so every look into the queue counts as quick and starts from the beginning: one that
   // started further on would miss jobs that were claimed before the database's clock was set back.
   const clock = { monotonicMs: () => 0, nowMs: () => Date.now() };
-  const store = openPostgresStore({ url: database.url, maxConnections: 4, virtualTime: true, clock });
+  const open = (): Store => openPostgresStore({ url: database.url, maxConnections: 4, virtualTime: true, clock });
+  let store = open();
   await store.migrate();
   await sql.unsafe(CLOCK);
   return {
-    store,
+    get store() {
+      return store;
+    },
     async setClock(nowMs) {
       await sql`UPDATE holdfast.test_clock SET at = to_timestamp(${nowMs}::float8 / 1000)`;
     },
     async clear() {
+      // It remembers which events were waited for.
+      await store.close();
+      store = open();
       await sql.unsafe([...TABLES, ...MORE_TABLES].map((table) => `DELETE FROM holdfast.${table}`).join(";"));
       await sql.unsafe("UPDATE holdfast.registry SET version = 1");
     },

@@ -1,5 +1,5 @@
 /** Columns and order of claims, shared by both kinds, and the runs that come with the claimed jobs. */
-import { type ClaimedJob, type ClaimRequest, comesAlone, type Fence, type JobKind } from "@holdfast/store";
+import { type ClaimedJob, type ClaimRequest, comesAlone, type Fence, type JobKind, type Paced } from "@holdfast/store";
 import type { Query } from "../connection/database.ts";
 import { msOf, rowsOf } from "../connection/pg-values.ts";
 
@@ -55,12 +55,16 @@ export interface TakenRow {
   readonly due_ms: number;
   readonly was_lost: boolean;
   readonly unplaced_ms: number | null;
+  /** Of a claim within limits that starts it. */
+  readonly paced_lane?: string | null;
+  readonly paced_by?: string | null;
 }
 
 export async function withRuns(
   query: Query,
   rows: readonly TakenRow[],
   hasRunOf?: ClaimRequest["hasRunOf"],
+  everyMsOf: (functionId: string) => number = () => 0,
 ): Promise<ClaimedJob[]> {
   const alone = new Set(rows.filter((row) => comesAlone({ ...row, runId: row.run_id, lost: row.was_lost }, hasRunOf)));
   const runIds = rows.flatMap((row) => (row.run_id === "" || alone.has(row) ? [] : [row.run_id]));
@@ -82,7 +86,15 @@ export async function withRuns(
       dueSinceMs: row.due_ms,
       unplacedMs: row.unplaced_ms,
       lost: row.was_lost,
+      paced: pacedOf(row, everyMsOf),
       run,
     };
   });
+}
+
+function pacedOf(
+  { function_id, paced_lane: lane, paced_by: throttle }: TakenRow,
+  everyMsOf: (id: string) => number,
+): Paced | null {
+  return lane == null || throttle == null ? null : { lane, throttle, everyMs: everyMsOf(function_id) };
 }

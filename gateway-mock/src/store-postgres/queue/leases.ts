@@ -36,14 +36,24 @@ const ENOUGH = `SELECT h.place FROM p CROSS JOIN LATERAL (
       ORDER BY q.available_at LIMIT GREATEST(8 * w.most / (SELECT count(*) FROM p), 4)
     ) h WHERE (SELECT count(*) FROM p) > 4 ORDER BY h.place OFFSET 4 * w.most LIMIT 1`;
 
+const WANT_COLUMNS = {
+  function_id: "$1::text[]",
+  most: "$2::int[]",
+  lease_ms: "$3::float8[]",
+  pool: "$13::int[]",
+  room: "$14::int[]",
+};
+
 /**
  * Select and update in one statement. Due = pending, released, or its lease has ended: one condition. What was leased
- * and not returned counts as lost and is recorded.
+ * and not returned counts as lost and is recorded. Of a pool's jobs those that are first in order are taken.
  */
 const CLAIM = `WITH known AS MATERIALIZED (
   SELECT holdfast.expect(${isRegistry("$6")})
 ), due AS MATERIALIZED (
-  SELECT d.* FROM known CROSS JOIN ${rowsOf({ function_id: "$1::text[]", most: "$2::int[]", lease_ms: "$3::float8[]" }, "w")}
+  SELECT s.* FROM (SELECT d.*, w.room,
+    row_number() OVER (PARTITION BY w.pool ORDER BY d.available_at - d.priority * interval '1 second', d.id) AS place
+  FROM known CROSS JOIN ${rowsOf(WANT_COLUMNS, "w")}
   CROSS JOIN LATERAL (
     WITH p AS MATERIALIZED (SELECT * FROM ${prioritiesSince(7)}), enough AS MATERIALIZED (${ENOUGH})
     SELECT x.* FROM p CROSS JOIN LATERAL (
@@ -53,7 +63,7 @@ const CLAIM = `WITH known AS MATERIALIZED (
       ORDER BY q.available_at LIMIT w.most FOR UPDATE SKIP LOCKED
     ) x
     ORDER BY x.available_at - x.priority * interval '1 second' LIMIT w.most
-  ) d
+  ) d) s WHERE s.room IS NULL OR s.place <= s.room
 ), taken AS (
   UPDATE holdfast.queue q SET epoch = q.epoch + 1, available_at = now() + ${intervalOf("due.lease_ms")},
     leased_by = $4, claimed_at = now(), claim_id = $5, lost = false,
@@ -86,12 +96,17 @@ export async function claim(
     claimId,
     request.registryVersion ?? null,
   ];
+  const { pools: rooms = [] } = request;
+  const pools = [
+    numberArray(wants.map(({ pool }) => pool ?? null)),
+    numberArray(wants.map(({ pool }) => (pool === undefined ? null : (rooms[pool] ?? 0)))),
+  ];
   return database.retrying("Jobs could not be claimed", async (query, attempt) => {
     await database.settled();
     // The statement may have been carried out although its answer was lost.
     const before = attempt === 1 ? [] : await query<TakenRow>(CLAIMED_BEFORE, [claimId, request.gatewayId]);
     if (before.length > 0) return withRuns(query, before, request.hasRunOf);
-    const rows = await bounds.look(functionIds, (look) => query<TakenRow>(CLAIM, [...params, ...look]));
+    const rows = await bounds.look(functionIds, (look) => query<TakenRow>(CLAIM, [...params, ...look, ...pools]));
     bounds.recordTaken(rows);
     return withRuns(query, rows, request.hasRunOf);
   });
@@ -121,10 +136,24 @@ const RELEASE = `WITH ${heldJobs(
     hold_ms: "$5::float8[]",
     unplaced_ms: "$6::float8[]",
     wanted: "$7::text[]",
+    lane: "$8::text[]",
+    throttle: "$9::text[]",
+    every_ms: "$10::float8[]",
   },
   "q.leased_by = COALESCE(n.held_by, q.leased_by)",
-)}
+)}, unpaced AS MATERIALIZED (
+  SELECT q.function_id, held.throttle, sum(held.every_ms) AS ms FROM held JOIN holdfast.queue q ON q.id = held.id
+  WHERE held.throttle IS NOT NULL AND ${amongThe("held")} GROUP BY q.function_id, held.throttle
+), paces AS MATERIALIZED (
+  SELECT g.function_id, g.key, unpaced.ms FROM unpaced JOIN holdfast.gates g
+    ON g.function_id = unpaced.function_id AND g.kind = 'throttle' AND g.key = unpaced.throttle
+  ORDER BY g.function_id, g.key FOR UPDATE OF g
+), repaced AS (
+  UPDATE holdfast.gates g SET at = g.at - ${intervalOf("paces.ms")}, expires_at = g.expires_at - ${intervalOf("paces.ms")}
+  FROM paces WHERE g.function_id = paces.function_id AND g.kind = 'throttle' AND g.key = paces.key
+)
 UPDATE holdfast.queue q SET available_at = now() + ${intervalOf("held.hold_ms")}, leased_by = NULL, lost = held.lost,
+  lane = COALESCE(held.lane, q.lane), throttle = COALESCE(held.throttle, q.throttle),
   unplaced_since = now() - ${intervalOf("held.unplaced_ms")},
   wanted_version = CASE WHEN held.hold_ms > 0 THEN
     COALESCE(held.wanted, (SELECT r.app_version FROM holdfast.runs r WHERE r.id = q.run_id)) END
@@ -150,6 +179,9 @@ export function releaseLeases(query: Query, leases: readonly LeaseRelease[]): Pr
     numberArray(all.map((lease) => lease.holdMs ?? 0)),
     numberArray(all.map((lease) => lease.unplaced?.sinceMs ?? null)),
     textArray(all.map((lease) => lease.unplaced?.version ?? null)),
+    textArray(all.map((lease) => lease.paced?.lane ?? null)),
+    textArray(all.map((lease) => lease.paced?.throttle ?? null)),
+    numberArray(all.map((lease) => lease.paced?.everyMs ?? null)),
   ]);
 }
 
@@ -224,5 +256,6 @@ export async function nextDueInMs(
   const [row] = await bounds.look(functionIds, (look) =>
     query<{ due_in_ms: number | null }>(NEXT_DUE, [textArray(functionIds), ...look]),
   );
-  return row?.due_in_ms == null ? null : Math.ceil(row.due_in_ms);
+  // The database's times have microseconds; what a float adds to them is not waited for.
+  return row?.due_in_ms == null ? null : Math.ceil(Number(row.due_in_ms.toFixed(3)));
 }

@@ -38,8 +38,8 @@ interface FirstDue extends TakenJob {
   readonly is_full: boolean;
 }
 
-const CLAIM = `SELECT * FROM holdfast.claim_limited(now(), $1, $2, $3, $4::bool, $5::text[], $6::int[], $7::float8[], $8::int[],
-  $9::int[], $10::float8[], $11::int[], $12::bigint)`;
+const CLAIM = `SELECT * FROM holdfast.claim_within_limits(now(), $1, $2, $3, $4::bool, $5::text[], $6::int[], $7::float8[],
+  $8::int[], $9::int[], $10::float8[], $11::int[], $12::bigint, $13::int[], $14::int[])`;
 
 const MS_UNTIL = "SELECT date_part('epoch', now()) * 1000 AS now_ms";
 
@@ -69,13 +69,16 @@ export async function claimLimited(
     numberArray(wants.map((want) => want.limits.throttle?.everyMs ?? null)),
     numberArray(wants.map((want) => want.limits.throttle?.burst ?? null)),
     request.registryVersion ?? null,
+    numberArray(wants.map(({ pool }) => (pool === undefined ? null : pool + 1))),
+    numberArray(request.pools ?? []),
   ];
+  const everyMs = new Map(wants.map(({ functionId, limits }) => [functionId, limits.throttle?.everyMs ?? 0]));
   return database.retrying("Jobs could not be claimed", async (query, attempt) => {
     await database.settled();
     // The statement may have been carried out although its answer was lost.
     const before = attempt === 1 ? [] : await query<TakenRow>(CLAIMED_BEFORE, [claimId, request.gatewayId]);
     if (before.length > 0) return { jobs: await withRuns(query, before), blocked, retryInMs: null };
-    return claimed(query, await query<TakenRow>(CLAIM, params), blocked);
+    return claimed(query, await query<TakenRow>(CLAIM, params), blocked, everyMs);
   });
 }
 
@@ -101,12 +104,19 @@ async function lookFor<Want extends LimitedClaimRequest["wants"][number]>(
   };
 }
 
-async function claimed(query: Query, rows: readonly TakenRow[], full: readonly string[]): Promise<LimitedClaim> {
+async function claimed(
+  query: Query,
+  rows: readonly TakenRow[],
+  full: readonly string[],
+  everyMs: ReadonlyMap<string, number>,
+): Promise<LimitedClaim> {
   const blocked = rows.filter((row) => row.id === null);
   const nextMs = Math.min(...blocked.map((row) => row.due_ms ?? Number.POSITIVE_INFINITY));
   const jobs = await withRuns(
     query,
     rows.filter((row) => row.id !== null),
+    undefined,
+    (functionId) => everyMs.get(functionId) ?? 0,
   );
   let retryInMs: number | null = null;
   if (Number.isFinite(nextMs)) {

@@ -51,6 +51,12 @@ export class FlowRuleRows {
     this.write({ ...this.#fresh(flowRule), ...this.rows.get(flowRuleKeyOf(flowRule)), atMs, expiresMs: atMs });
   }
 
+  /** What was paced has not started. */
+  unpace(functionId: string, key: string, byMs: number): void {
+    const row = this.rows.get(flowRuleKeyOf({ functionId, kind: "throttle", key }));
+    if (row) this.write({ ...row, atMs: row.atMs - byMs, expiresMs: row.atMs - byMs });
+  }
+
   /** The first instant at which a full throttle of the function lets a run start. */
   nextStartMs(functionId: string, toleranceMs: number): number {
     const full = [...this.rows.values()].filter(

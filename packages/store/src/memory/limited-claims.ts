@@ -15,21 +15,27 @@ export interface LimitedTaken {
 /** Jobs of functions with limits, as the schema's function `claim_limited` gives them out. */
 export function claimLimited(
   { queue, flowRules, nowMs }: { readonly queue: Queue; readonly flowRules: FlowRuleRows; readonly nowMs: number },
-  { gatewayId, wants }: LimitedClaimRequest,
+  { gatewayId, wants, pools = [] }: LimitedClaimRequest,
 ): LimitedTaken {
   const taken: Taken[] = [];
   const blocked: string[] = [];
+  const left = [...pools];
   let nextMs = Number.POSITIVE_INFINITY;
-  for (const want of wants) {
+  for (const asked of wants) {
+    const room = asked.pool === undefined ? asked.limit : (left[asked.pool] ?? 0);
+    const want = { ...asked, limit: Math.min(asked.limit, room) };
     if (want.limit <= 0 || queue.due(want.functionId).length === 0) continue;
     const chosen = choose(queue, flowRules, nowMs, want);
+    if (want.pool !== undefined) left[want.pool] = room - chosen.length;
     const paced = new Map<string, number>();
     const took = chosen.map((job) => {
       if (job.throttle !== null && want.limits.throttle) paced.set(job.throttle, (paced.get(job.throttle) ?? 0) + 1);
+      const everyMs = want.limits.throttle?.everyMs ?? 0;
+      const by = job.throttle === null ? null : { lane: job.lane, throttle: job.throttle, everyMs };
       // What has started is not paced again.
       job.lane = job.lane.split("~", 1)[0] ?? "";
       job.throttle = null;
-      return queue.take(job, gatewayId, want.leaseMs);
+      return { ...queue.take(job, gatewayId, want.leaseMs), paced: by };
     });
     const orderOf = ({ job, dueMs }: Taken): number => dueMs - job.priority * 1000;
     taken.push(...took.sort((a, b) => orderOf(a) - orderOf(b) || byText(a.job.id, b.job.id)));

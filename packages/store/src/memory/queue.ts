@@ -98,14 +98,22 @@ export class Queue {
       .sort((a, b) => placeOf(a) - placeOf(b) || byText(a.id, b.id));
   }
 
-  claim({ gatewayId, leaseMs, wants }: ClaimRequest): Taken[] {
+  claim({ gatewayId, leaseMs, wants, pools = [] }: ClaimRequest): Taken[] {
+    const left = [...pools];
     const taken = wants
       .filter(({ limit }) => limit > 0)
-      .flatMap(({ functionId, limit, leaseMs: ownMs = leaseMs }) =>
+      .flatMap(({ functionId, limit, leaseMs: ownMs = leaseMs, pool }) =>
         this.due(functionId)
           .slice(0, limit)
-          .map((job) => this.take(job, gatewayId, ownMs)),
-      );
+          .map((job) => ({ job, ownMs, pool })),
+      )
+      .sort((a, b) => placeOf(a.job) - placeOf(b.job) || byText(a.job.id, b.job.id))
+      .filter(({ pool }) => {
+        if (pool === undefined) return true;
+        left[pool] = (left[pool] ?? 0) - 1;
+        return (left[pool] ?? 0) >= 0;
+      })
+      .map(({ job, ownMs }) => this.take(job, gatewayId, ownMs));
     return taken.sort((a, b) => orderOf(a) - orderOf(b) || byText(a.job.id, b.job.id));
   }
 
@@ -157,6 +165,10 @@ export class Queue {
       job.availableMs = this.#clock.nowMs() + (release.holdMs ?? 0);
       job.leasedBy = null;
       job.lost = release.lost;
+      if (release.paced) {
+        job.lane = release.paced.lane;
+        job.throttle = release.paced.throttle;
+      }
       job.unplacedSinceMs = release.unplaced ? this.#clock.nowMs() - release.unplaced.sinceMs : null;
       // Only what is put off waits for a version.
       job.wantedVersion = (release.holdMs ?? 0) > 0 ? (release.unplaced?.version ?? this.#versionOf(job)) : null;

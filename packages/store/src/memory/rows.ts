@@ -1,7 +1,7 @@
 /** The rows of the memory store's tables, and the order and keys in which they are found. */
 import type { NewEvent, StoredWait } from "../port/events.ts";
 import type { RunHold } from "../port/retention.ts";
-import type { JobKind, LogRow, RunHead, StoredLogRow } from "../port/work.ts";
+import type { JobKind, LogRow, Paced, RunHead, StoredLogRow } from "../port/work.ts";
 
 /** Rows of the memory store's tables. */
 
@@ -58,6 +58,7 @@ export interface Taken {
   readonly lost: boolean;
   readonly dueMs: number;
   readonly unplacedMs: number | null;
+  readonly paced?: Paced | null;
 }
 
 export interface TableClock {

@@ -136,7 +136,15 @@ export class StoreOnTables extends ReadsOnTables implements Store {
   }
 
   releaseLeases(releases: Parameters<Store["releaseLeases"]>[0]): ReturnType<Store["releaseLeases"]> {
-    return this.#access.call(() => this.#tables.jobs.release(releases));
+    const { jobs, flowRules } = this.#tables;
+    return this.#access.call(() => {
+      const released = jobs.release(releases);
+      for (const [index, { jobId, paced }] of releases.entries()) {
+        const job = jobs.rows.get(jobId);
+        if (released[index] && job && paced) flowRules.unpace(job.functionId, paced.throttle, paced.everyMs);
+      }
+      return released;
+    });
   }
 
   recallJobs(wants: Parameters<Store["recallJobs"]>[0]): ReturnType<Store["recallJobs"]> {
@@ -333,12 +341,12 @@ export class StoreOnTables extends ReadsOnTables implements Store {
     const ids = taken.flatMap((one) => (one.job.runId === "" || alone.has(one) ? [] : [one.job.runId]));
     const runs = new Map((await this.loadRuns(ids)).map((run) => [run.head.id, run]));
     return taken.flatMap((one) => {
-      const { job, lost, dueMs: dueSinceMs, unplacedMs } = one;
+      const { job, lost, dueMs: dueSinceMs, unplacedMs, paced = null } = one;
       const run = (alone.has(one) ? null : runs.get(job.runId)) ?? null;
       if (!run && job.runId !== "" && !alone.has(one)) return [];
       const { id, runId, kind, key, functionId, attempt, iteration, priority, epoch, availableMs: leaseUntilMs } = job;
       const claimed = { id, runId, kind, key, functionId, attempt, iteration, priority, epoch };
-      return [{ ...claimed, leaseUntilMs, dueSinceMs, unplacedMs, lost, run }];
+      return [{ ...claimed, leaseUntilMs, dueSinceMs, unplacedMs, lost, paced, run }];
     });
   }
 

@@ -185,10 +185,25 @@ export interface ClaimRequest {
   /** Of the registry that the wants rest on. Rejected (`isOutdated`) when the store's is another one by now. */
   readonly registryVersion?: number;
   readonly leaseMs: number;
-  /** "" = timers. Each function at most once. */
-  readonly wants: readonly { readonly functionId: string; readonly limit: number; readonly leaseMs?: number }[];
+  /** "" = timers. Each function at most once. `pool`: the index of one of `pools`. */
+  readonly wants: readonly {
+    readonly functionId: string;
+    readonly limit: number;
+    readonly leaseMs?: number;
+    readonly pool?: number;
+  }[];
+  /** At most so many jobs of all wants of a pool together: those that are first in order. */
+  readonly pools?: readonly number[];
   /** Whether the caller has the run that this timer belongs to, and needs it not read. Asked once they are leased. */
   readonly hasRunOf?: (timer: { readonly id: string; readonly runId: string }) => boolean;
+}
+
+/** A start that a throttle has counted. */
+export interface Paced {
+  /** The lane that the job waited in. */
+  readonly lane: string;
+  readonly throttle: string;
+  readonly everyMs: number;
 }
 
 export interface ClaimedJob {
@@ -207,6 +222,8 @@ export interface ClaimedJob {
   readonly unplacedMs: number | null;
   /** Whether a lease of it had ended without a result. */
   readonly lost: boolean;
+  /** What its start has been paced by, when this claim starts it. */
+  readonly paced: Paced | null;
   /** Null for jobs that belong to no run, and for timers of runs that the caller has (`hasRunOf`). */
   readonly run: StoredRun | null;
 }
@@ -231,6 +248,8 @@ export interface LeaseRelease extends Fence {
    * No worker has had it: for how long a place has been looked for, and the version of its app that it waits for now.
    */
   readonly unplaced?: { readonly sinceMs: number; readonly version: string };
+  /** It was claimed, and not started: its throttle does not count it, and paces it again. */
+  readonly paced?: Paced | null;
 }
 
 export interface LimitedClaimRequest {
@@ -242,11 +261,15 @@ export interface LimitedClaimRequest {
     readonly limit: number;
     readonly leaseMs: number;
     readonly limits: ClaimLimits;
+    readonly pool?: number;
   }[];
+  /** As `ClaimRequest` has it, except that the wants are served one after the other. */
+  readonly pools?: readonly number[];
 }
 
 export interface LimitedClaim {
   readonly jobs: readonly ClaimedJob[];
+  /** Functions of which due jobs are left; without those that their pool had no room for. */
   readonly blocked: readonly string[];
   readonly retryInMs: number | null;
 }

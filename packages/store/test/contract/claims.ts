@@ -42,6 +42,30 @@ export function claimsContract(bench: ContractBench): void {
       expect([...got].sort()).toEqual([...ids].sort());
     });
 
+    it("of functions that share workers a claim takes no more than there is room for, in the order of all", async () => {
+      const [one, two, apart] = [`one-${newId()}`, `two-${newId()}`, `apart-${newId()}`];
+      const priority = { job: { priority: 100 } };
+      const first = await seedRun(bench.store, { run: { functionId: two }, ...priority });
+      for (const functionId of [one, one, two, apart, apart]) await seedRun(bench.store, { run: { functionId } });
+      const claim = (room: number) =>
+        bench.store.claim({
+          gatewayId: "gateway-a",
+          leaseMs: 60_000,
+          wants: [
+            { functionId: one, limit: 10, pool: 0 },
+            { functionId: two, limit: 10, pool: 0 },
+            { functionId: apart, limit: 1, pool: 1 },
+          ],
+          pools: [room, 10],
+        });
+      const jobs = await claim(1);
+      expect(jobs.map(({ id }) => id)[0]).toBe(first.jobId);
+      expect(jobs.map(({ functionId }) => functionId)).toEqual([two, apart]);
+      const rest = (await claim(2)).map(({ functionId }) => functionId);
+      expect(rest.filter((functionId) => functionId !== apart)).toHaveLength(2);
+      expect(await claim(5)).toHaveLength(1);
+    });
+
     it("claims of jobs of many priorities take those of the highest first, whichever stores claim", async () => {
       // Some seconds apart, so that it does not matter in what time they are made.
       const priorities = Array.from({ length: 240 }, (_, index) => ((index * 77) % 240) * 20);

@@ -118,6 +118,43 @@ export function limitsContract(bench: ContractBench): void {
       expect(found.jobs.filter(({ functionId }) => functionId === two)).toHaveLength(2);
     });
 
+    it("of functions that share workers no more is claimed than there is room for, one function after the other", async () => {
+      const [one, two] = [`fn-${newId()}`, `fn-${newId()}`];
+      for (const functionId of [one, one, two, two]) await seed(functionId, lane("aa", [`of ${functionId}`]));
+      const want = (functionId: string) => ({ functionId, limit: 10, leaseMs: 60_000, limits: limits([9]), pool: 0 });
+      const claims = async (functionIds: readonly string[], room: number): Promise<string[]> => {
+        const wants = functionIds.map(want);
+        const { jobs } = await bench.store.claimLimited({ gatewayId: "gateway-a", wants, pools: [room] });
+        return jobs.map(({ functionId }) => functionId);
+      };
+      expect(await claims([two, one], 1)).toEqual([two]);
+      expect(await claims([one, two], 0)).toEqual([]);
+      expect((await claims([one, two], 9)).sort()).toEqual([one, one, two].sort());
+    });
+
+    it("what a claim starts and no worker had is paced again when it is returned, and not counted", async () => {
+      const fn = `fn-${newId()}`;
+      for (let i = 0; i < 3; i++) await seed(fn, lane("aa", [], `of ${fn}`));
+      const paced = limits([], { throttle: { everyMs: 3_600_000, burst: 1 } });
+      const [job] = (await claim(bench.store, fn, paced)).jobs;
+      expect(job?.paced).toEqual({ lane: `aa~of ${fn}`, throttle: `of ${fn}`, everyMs: 3_600_000 });
+      expect((await claim(bench.store, fn, paced)).jobs).toEqual([]);
+      const fence = { jobId: job?.id ?? "", epoch: job?.epoch ?? 0, lost: false };
+      expect(await bench.store.releaseLeases([{ ...fence, epoch: 0, paced: job?.paced ?? null }])).toEqual([false]);
+      expect((await claim(bench.store, fn, paced)).jobs).toEqual([]);
+      expect(await bench.store.releaseLeases([{ ...fence, paced: job?.paced ?? null }])).toEqual([true]);
+      const next = await claim(bench.store, fn, paced);
+      expect(next.jobs).toHaveLength(1);
+      expect(next.jobs[0]?.paced?.throttle).toBe(`of ${fn}`);
+      // One that has started is not paced again.
+      await bench.store.releaseLeases([
+        { jobId: next.jobs[0]?.id ?? "", epoch: next.jobs[0]?.epoch ?? 0, lost: false },
+      ]);
+      expect((await claim(bench.store, fn, paced)).jobs.map(({ id, paced: by }) => [id, by])).toEqual([
+        [next.jobs[0]?.id, null],
+      ]);
+    });
+
     it("a job whose lease expired keeps its slot and is claimed again", async () => {
       const fn = `fn-${newId()}`;
       for (let i = 0; i < 3; i++) await seed(fn, lane("aa", ["ended"]));
