@@ -115,8 +115,30 @@ class Walk {
       const awake = this.open(functionId).filter((worker) => this.isAwake(worker, nowMs));
       const room = this.room(awake, functionId);
       const leaseMs = Math.max(0, ...awake.map(({ session }) => session.leaseMs));
-      return room > 0 ? [{ functionId, limit: Math.min(room, most), leaseMs }] : [];
+      const pool = { room: this.poolRoom(functionId, nowMs) };
+      return room > 0 ? [{ functionId, limit: Math.min(room, most), leaseMs, pool }] : [];
     });
+  }
+
+  /** The room of all that a function shares workers with, directly or by way of others; itself included. */
+  poolRoom(functionId: string, nowMs: number): number {
+    const parts = new Map<string, { room: number; functionIds: Set<string> }>();
+    for (const id of FUNCTIONS) {
+      for (const worker of this.open(id).filter((one) => this.isAwake(one, nowMs))) {
+        const key = `${worker.id} ${worker.session.partitions.findIndex(({ functionIds }) => functionIds.includes(id))}`;
+        const part = parts.get(key) ?? { room: this.room([worker], id), functionIds: new Set() };
+        if (part.room > 0) parts.set(key, part);
+        part.functionIds.add(id);
+      }
+    }
+    const shared = new Set([functionId]);
+    for (let before = 0; before < shared.size; ) {
+      before = shared.size;
+      for (const { functionIds } of parts.values())
+        if ([...functionIds].some((id) => shared.has(id))) for (const id of functionIds) shared.add(id);
+    }
+    const own = [...parts.values()].filter(({ functionIds }) => [...functionIds].some((id) => shared.has(id)));
+    return own.reduce((sum, { room }) => sum + room, 0);
   }
 
   roomByVersion(nowMs: number, most: number): unknown[] {

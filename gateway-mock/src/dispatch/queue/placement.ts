@@ -4,7 +4,7 @@
  */
 import { messageOf } from "@holdfast/core";
 import { type PinOptions, type RunState, readRunOptions } from "@holdfast/engine";
-import { levelFor } from "@holdfast/store";
+import { type LeaseRelease, levelFor } from "@holdfast/store";
 import type { Admission } from "../admission/admission.ts";
 import type { Waiting } from "../admission/may-start.ts";
 import { versionsToBegin } from "../admission/rollout.ts";
@@ -71,7 +71,7 @@ export class Placement {
     const { version } = admittance;
     const worker = workers.reserve(job.functionId, clock.monotonicMs(), version);
     if (worker) dispatches.start(job, job.epoch, worker, state, job.leasedAt);
-    else if (version === null) dispatches.release([{ jobId: job.id, epoch: job.epoch, lost: false }]);
+    else if (version === null) this.#giveBack(job);
     else if (workers.hasVersion(job.functionId, version)) this.#holdJob(job, HOLD_MS);
     else {
       this.#whileRetained(job, this.#placeElsewhere(job, state));
@@ -117,7 +117,7 @@ export class Placement {
   #placeOnVersion(job: LeasedClaim, state: RunState, wanted: string | null): void {
     const { admission, workers, dispatches } = this.#parts;
     const nowMs = this.#options.clock.monotonicMs();
-    const { id: jobId, epoch, functionId, unplacedMs } = job;
+    const { epoch, functionId, unplacedMs } = job;
     const waitedMs = unplacedMs ?? 0;
     const isRolledOut = this.#isRolledOut(job, state, wanted);
     const admittance = admission.mayStart({ at: "FIRST_PASS", functionId, newest: wanted, waitedMs, isRolledOut });
@@ -135,7 +135,7 @@ export class Placement {
     } else {
       // There is no room at all: who has some next claims it.
       const unplaced = { sinceMs: waitedMs, version: wanted ?? state.appVersion };
-      dispatches.release([{ jobId, epoch, lost: false, unplaced }]);
+      this.#giveBack(job, { unplaced });
     }
   }
 
@@ -189,7 +189,7 @@ export class Placement {
     if (!admittance.may) return this.#holdAsAdmitted(job, admittance);
     const worker = workers.reserve(functionId, this.#options.clock.monotonicMs(), admittance.version);
     if (worker) dispatches.start(job, job.epoch, worker, state, job.leasedAt);
-    else dispatches.release([{ jobId: job.id, epoch: job.epoch, lost: false }]);
+    else this.#giveBack(job);
   }
 
   #holdAsAdmitted(job: LeasedClaim, waiting: Waiting): void {
@@ -200,12 +200,22 @@ export class Placement {
    * Puts work off that no worker here may take, so that it is not claimed again and again, and keeps no other work
    * waiting.
    */
-  #holdJob({ id: jobId, epoch, functionId, unplacedMs }: LeasedClaim, holdMs: number, version?: string): void {
+  #holdJob(job: LeasedClaim, holdMs: number, version?: string): void {
+    const { functionId, unplacedMs } = job;
     const unplaced = unplacedMs === null || version === undefined ? {} : { unplaced: { sinceMs: unplacedMs, version } };
-    this.#parts.dispatches.release([{ jobId, epoch, lost: false, holdMs, ...unplaced }], () => {
+    this.#giveBack(job, { holdMs, ...unplaced }, () => {
       this.#onHeld(functionId);
       this.#options.store.notify({ type: "JOBS_HELD", functionIds: [functionId] });
     });
+  }
+
+  /** No worker has had it: it is as if it had not been claimed. */
+  #giveBack(
+    { id: jobId, epoch, paced }: LeasedClaim,
+    how: Pick<LeaseRelease, "holdMs" | "unplaced"> = {},
+    onEnded: () => void = () => {},
+  ): void {
+    this.#parts.dispatches.release([{ jobId, epoch, lost: false, paced, ...how }], onEnded);
   }
 
   #whileRetained(job: LeasedClaim, work: Promise<void>): void {

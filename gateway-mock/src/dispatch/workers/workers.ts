@@ -14,6 +14,7 @@ import {
   type Partition,
   type WorkerSession,
 } from "./connected-worker.ts";
+import { type FunctionRoom, roomByFunction, roomByVersion } from "./room.ts";
 import { type QueueOf, WorkerGroup } from "./worker-group.ts";
 
 const NO_NAMED_QUEUES: QueueOf = () => DEFAULT_QUEUE;
@@ -222,32 +223,13 @@ export class Workers {
   /** How much more of each version of these functions could run here now; of a version without room: 0. */
   roomByVersion(functionIds: Iterable<string>, nowMs: number, most: number): RecallWant[] {
     this.#availability.settle(nowMs);
-    const wants: RecallWant[] = [];
-    for (const functionId of functionIds) {
-      const rooms = new Map<string, number>();
-      for (const group of this.#open(functionId)) {
-        const version = group.versionOf(functionId);
-        rooms.set(version, (rooms.get(version) ?? 0) + group.room);
-      }
-      for (const [appVersion, free] of rooms) wants.push({ functionId, appVersion, limit: Math.min(free, most) });
-    }
-    return wants;
+    return roomByVersion(functionIds, (functionId) => this.#open(functionId), most);
   }
 
   /** What this gateway could run now, and how much of it at most. */
-  roomByFunction(nowMs: number, maxPerFunction: number): { functionId: string; limit: number; leaseMs: number }[] {
+  roomByFunction(nowMs: number, mostOfEach: number): FunctionRoom[] {
     this.#availability.settle(nowMs);
-    const wants: { functionId: string; limit: number; leaseMs: number }[] = [];
-    for (const functionId of this.#byFunction.keys()) {
-      let room = 0;
-      let leaseMs = 0;
-      for (const group of this.#open(functionId)) {
-        room += group.room;
-        leaseMs = Math.max(leaseMs, group.leaseMs);
-      }
-      if (room > 0) wants.push({ functionId, limit: Math.min(room, maxPerFunction), leaseMs });
-    }
-    return wants;
+    return roomByFunction(this.#byFunction.keys(), (functionId) => this.#open(functionId), mostOfEach);
   }
 
   /** How long until a worker that rests may be asked again; null when none does. */

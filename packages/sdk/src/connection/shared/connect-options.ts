@@ -16,7 +16,7 @@ export interface ConnectOptions {
    */
   readonly instanceId?: string;
   /**
-   * How many requests may run at once; more are refused. Default 1000. `HOLDFAST_CONNECT_MAX_WORKER_CONCURRENCY`.
+   * How many requests may run at once; other work waits at the gateway. Default 1000. `HOLDFAST_CONNECT_MAX_WORKER_CONCURRENCY`.
    * @example maxWorkerConcurrency: 50
    */
   readonly maxWorkerConcurrency?: number;
