@@ -1,5 +1,5 @@
 /** Claims of functions with limits, in memory: what `claim_limited` of the Postgres schema does in SQL. */
-import type { ClaimLimits, LimitedClaimRequest } from "../port/work.ts";
+import type { ClaimLimits, LeaseRelease, LimitedClaimRequest } from "../port/work.ts";
 import type { FlowRuleRows } from "./flow-rule-rows.ts";
 import type { Queue } from "./queue.ts";
 import { byText, type JobRow, placeOf, type Taken } from "./rows.ts";
@@ -46,6 +46,19 @@ export function claimLimited(
     nextMs = Math.min(nextMs, flowRules.nextStartMs(want.functionId, toleranceMs(want.limits)));
   }
   return { taken, blocked, retryInMs: Number.isFinite(nextMs) ? Math.max(1, Math.ceil(nextMs - nowMs)) : null };
+}
+
+/** Starts that no worker has had are given back. */
+export function releaseLeases(
+  { queue, flowRules }: { readonly queue: Queue; readonly flowRules: FlowRuleRows },
+  releases: readonly LeaseRelease[],
+): boolean[] {
+  const released = queue.release(releases);
+  for (const [index, { jobId, paced }] of releases.entries()) {
+    const job = queue.rows.get(jobId);
+    if (released[index] && job && paced) flowRules.unpace(job.functionId, paced.throttle, paced.everyMs);
+  }
+  return released;
 }
 
 const toleranceMs = ({ throttle }: ClaimLimits): number => (throttle ? (throttle.burst - 1) * throttle.everyMs : 0);

@@ -13,7 +13,7 @@ import { type AnnouncedJob, functionsToAnnounce, jobsOfItem } from "../rules/job
 import type { Unit, UnitOutcome } from "../rules/plan.ts";
 import { checkStorable } from "../rules/storable.ts";
 import type { Controls } from "./controls.ts";
-import { claimLimited } from "./limited-claims.ts";
+import { claimLimited, releaseLeases } from "./limited-claims.ts";
 import { ReadsOnTables, type StatementAccess } from "./reads-on-tables.ts";
 import { holdRun, prune, releaseHold } from "./retention.ts";
 import type { Taken } from "./rows.ts";
@@ -136,15 +136,8 @@ export class StoreOnTables extends ReadsOnTables implements Store {
   }
 
   releaseLeases(releases: Parameters<Store["releaseLeases"]>[0]): ReturnType<Store["releaseLeases"]> {
-    const { jobs, flowRules } = this.#tables;
-    return this.#access.call(() => {
-      const released = jobs.release(releases);
-      for (const [index, { jobId, paced }] of releases.entries()) {
-        const job = jobs.rows.get(jobId);
-        if (released[index] && job && paced) flowRules.unpace(job.functionId, paced.throttle, paced.everyMs);
-      }
-      return released;
-    });
+    const { jobs: queue, flowRules } = this.#tables;
+    return this.#access.call(() => releaseLeases({ queue, flowRules }, releases));
   }
 
   recallJobs(wants: Parameters<Store["recallJobs"]>[0]): ReturnType<Store["recallJobs"]> {
