@@ -16,7 +16,7 @@ import type { Database, Query } from "./connection/database.ts";
 import { isAmong, msOf, msSince, textArray } from "./connection/pg-values.ts";
 
 import { holdsOf } from "./retention/holds.ts";
-import { type HeadRow, headColumns, headOf, SHOWN_STATUS } from "./rows.ts";
+import { type HeadRow, headOf, shownHeadColumns } from "./rows.ts";
 import { pageSize } from "./run-list.ts";
 import { loadLogs } from "./run-loader.ts";
 import { waitsOfRuns } from "./waits.ts";
@@ -68,7 +68,7 @@ function getRun({ query }: Pick<Database, "query">): StoreReads["getRun"] {
 
 async function detailsOf(query: Query, asked: readonly string[]): Promise<Map<string, RunDetail>> {
   const rows = await query<HeadRow>(
-    `SELECT ${headColumns(SHOWN_STATUS)} FROM holdfast.runs r WHERE ${isAmong("r.id", "$1::text[]")}`,
+    `SELECT ${shownHeadColumns()} FROM holdfast.runs r WHERE ${isAmong("r.id", "$1::text[]")}`,
     [textArray(asked)],
   );
   if (rows.length === 0) return new Map();

@@ -25,18 +25,26 @@ export interface HeadRow {
   readonly ended_ms: number | null;
 }
 
+const LEASED = `FROM holdfast.queue j WHERE j.run_id = r.id AND j.kind <> 'timer'
+  AND j.leased_by IS NOT NULL AND j.available_at > now()`;
+
 /** A pass or a step of the run is leased right now. */
-export const IS_LEASED = `EXISTS (SELECT FROM holdfast.queue j WHERE j.run_id = r.id AND j.kind <> 'timer'
-  AND j.leased_by IS NOT NULL AND j.available_at > now())`;
+export const IS_LEASED = `EXISTS (SELECT ${LEASED})`;
 /** The status that people see. */
 export const SHOWN_STATUS = `CASE WHEN r.status IN ('PENDING', 'WAITING') AND ${IS_LEASED} THEN 'RUNNING' ELSE r.status END`;
 
-/** Columns of table `r`; `status` is the SQL for the status. */
+/** A run that a worker has begun says so with the first commit; until then its jobs say since when it is shown as running. */
+const SHOWN_START = `CASE WHEN r.started_at IS NULL AND r.status = 'PENDING' THEN (SELECT min(j.claimed_at) ${LEASED}) ELSE r.started_at END`;
+
+export const shownHeadColumns = (): string => headColumns(SHOWN_STATUS, SHOWN_START);
+
+/** Columns of table `r`; `status` and `started` are the SQL for the status and for the start. */
 export const headColumns = (
   status = "r.status",
+  started = "r.started_at",
 ): string => `r.id, r.function_id, r.app_id, r.app_version, ${status} AS status,
   r.version, r.event_id, r.event_name, ${msOf("r.deadline_at")} AS deadline_ms, r.output, r.error,
-  ${msOf("r.created_at")} AS created_ms, ${msOf("r.started_at")} AS started_ms, ${msOf("r.ended_at")} AS ended_ms`;
+  ${msOf("r.created_at")} AS created_ms, ${msOf(started)} AS started_ms, ${msOf("r.ended_at")} AS ended_ms`;
 
 export function headOf(row: HeadRow): RunHead {
   return {

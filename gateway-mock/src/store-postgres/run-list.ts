@@ -15,7 +15,7 @@ import {
 } from "@holdfast/store";
 import type { Database, Param } from "./connection/database.ts";
 import { textArray } from "./connection/pg-values.ts";
-import { type HeadRow, headColumns, headOf, IS_LEASED, SHOWN_STATUS } from "./rows.ts";
+import { type HeadRow, headOf, IS_LEASED, shownHeadColumns } from "./rows.ts";
 
 const MAX_PAGE = 1000;
 export const pageSize = (limit: number): number => Math.min(Math.max(Math.trunc(limit), 1), MAX_PAGE);
@@ -130,7 +130,7 @@ async function oneStretch(
   const where = ["r.id = c.id", ...conditionsOf(candidates, filter, status, params)].join(" AND ");
   // The last candidate says how far it was looked; a statement that asks for that alone may be planned as a sort of all.
   const rows = await query<FoundRow>(
-    `SELECT ${headColumns(SHOWN_STATUS)}, c.id AS candidate, c.nth::int4 AS nth
+    `SELECT ${shownHeadColumns()}, c.id AS candidate, c.nth::int4 AS nth
 FROM (SELECT c.*, row_number() OVER (ORDER BY ${candidates.order}) AS nth FROM (${ids}) c) c
 LEFT JOIN LATERAL (SELECT * FROM holdfast.runs r WHERE ${where} OFFSET 0) r ON true
 WHERE r.id IS NOT NULL OR c.nth = ${most}

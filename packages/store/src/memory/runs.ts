@@ -116,9 +116,11 @@ export class Runs {
   /** As people see it: a run with leased work is running. */
   shown({ head, jobs }: RunRow): RunHead {
     const nowMs = this.#clock.nowMs();
-    const isLeased = [...jobs].some((job) => job.kind !== "timer" && job.leasedBy !== null && job.availableMs > nowMs);
-    const waits = head.status === "PENDING" || head.status === "WAITING";
-    return waits && isLeased ? { ...head, status: "RUNNING" } : head;
+    const leased = [...jobs].filter((job) => job.kind !== "timer" && job.leasedBy !== null && job.availableMs > nowMs);
+    if (leased.length === 0 || (head.status !== "PENDING" && head.status !== "WAITING")) return head;
+    const claimedMs = leased.flatMap((job) => (job.claimedMs === null ? [] : [job.claimedMs]));
+    const begins = head.status === "PENDING" && claimedMs.length > 0;
+    return { ...head, status: "RUNNING", startedMs: head.startedMs ?? (begins ? Math.min(...claimedMs) : null) };
   }
 
   list(filter: RunFilter, ofEvents: ReadonlySet<string> | null, isOfGraph: (runId: string) => boolean): RunPage {

@@ -14,7 +14,9 @@ export function claimsContract(bench: ContractBench): void {
       expect(job?.run?.log.map((row) => row.kind)).toEqual(["RUN_CREATED", "DISPATCHED"]);
       expect((job?.leaseUntilMs ?? 0) - (job?.dueSinceMs ?? 0)).toBeGreaterThanOrEqual(60_000);
       expect(await claimOne(bench.store, "once")).toBeUndefined();
-      expect((await bench.store.getRun(run.runId))?.head.status).toBe("RUNNING");
+      const { head } = (await bench.store.getRun(run.runId)) ?? {};
+      expect(head?.status).toBe("RUNNING");
+      expect(head?.startedMs).toBeGreaterThanOrEqual(head?.createdMs ?? Number.NaN);
       expect((await bench.store.listRuns({ status: "RUNNING", functionId: "once", limit: 10 })).runs).toHaveLength(1);
       expect((await bench.store.listRuns({ status: "PENDING", functionId: "once", limit: 10 })).runs).toHaveLength(0);
     });
