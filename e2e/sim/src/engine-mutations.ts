@@ -91,7 +91,7 @@ export const ENGINE_GUARDS: readonly Guard[] = [
     edits: [
       {
         file: "gateway-mock/src/dispatch/queue/run-updater.ts",
-        find: "laneOf(flow?.slots ?? [])",
+        find: "laneOf(fn?.onlyLane?.slots ?? flow?.slots ?? [])",
         replace: "laneOf([])",
       },
     ],

@@ -35,6 +35,9 @@ export class FlowOracle {
   readonly #byId: ReadonlyMap<string, FunctionPlan>;
   readonly #started = new Map<string, number>();
   readonly #starts = new Map<string, number[]>();
+  readonly #executed = new Set<string>();
+  /** Requests that no worker has had. */
+  readonly #returned = new Set<string>();
 
   constructor(world: FlowWorld) {
     this.#world = world;
@@ -56,8 +59,16 @@ export class FlowOracle {
         watch.dispatched(job, isMoved);
         this.#dispatched(job);
       },
+      unstarted: (job) => {
+        watch.unstarted(job);
+        this.#unstarted(job);
+      },
     };
-    oracle.onExecution = (requestId, version) => versions.executed(requestId, version);
+    oracle.onExecution = (requestId, version) => {
+      versions.executed(requestId, version);
+      if (this.#returned.has(requestId)) oracle.fail("S30", `Request ${requestId} was returned as if it had no start.`);
+      this.#executed.add(requestId);
+    };
   }
 
   /** Whether there is nothing left to wait for. */
@@ -104,6 +115,19 @@ export class FlowOracle {
     const { tsMs } = event.event;
     const isAhead = tsMs > event.receivedMs + SKEW_MS + 500;
     if (isAhead && tables.nowMs < tsMs) oracle.fail("S36", `Run ${job.runId}, ${tsMs - tables.nowMs} ms before.`);
+  }
+
+  /** What a claim has started and no worker had is no start. */
+  #unstarted({ id, epoch, runId, functionId }: JobRow): void {
+    const plan = this.#byId.get(functionId);
+    const startedMs = this.#started.get(runId);
+    if (!plan || startedMs === undefined) return;
+    const requestId = `${id}.${epoch}`;
+    if (this.#executed.has(requestId)) this.#fail("S30", plan, `Request ${requestId} was returned, and executed.`);
+    this.#returned.add(requestId);
+    this.#started.delete(runId);
+    const starts = this.#starts.get(slugOf(plan)) ?? [];
+    starts.splice(starts.lastIndexOf(startedMs), 1);
   }
 
   #checkConcurrency(plan: FunctionPlan): void {

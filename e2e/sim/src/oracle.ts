@@ -77,6 +77,7 @@ export class Oracle {
       changed: (runIds) => this.#checkRuns(runIds),
       logged: (runId, row) => this.#logged(runId, row),
       dispatched: (job, isMoved = false) => this.#dispatched(job, isMoved),
+      unstarted: () => {},
       wroteUnder: (job, epoch) => this.fail("S23", `Run ${job.runId}: ${job.id} under ${epoch}, it has ${job.epoch}.`),
       created: ({ id }) => this.#created(id),
       removed: (run) => this.#removed(run),

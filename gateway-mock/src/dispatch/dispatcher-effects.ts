@@ -77,6 +77,8 @@ export interface Committed {
   readonly leased: readonly LeasedJob[];
   /** The database's time of the commit. */
   readonly atMs: number;
+  /** While a worker has it, it takes a place within the limits of its function. */
+  readonly takesPlace: boolean;
 }
 
 /** Jobs that a worker may have and that a decision on `state` removes, except the one that it came from. */
@@ -104,10 +106,11 @@ export function effectsOfCommit({
   addJobs,
   leased,
   atMs,
+  takesPlace,
 }: Committed): AfterCommit[] {
   const effects: AfterCommit[] = [];
   const { functionId } = state;
-  if (state.flow && state.flow.slots.length > 0) effects.push({ do: "CAPACITY_FREED", functionId });
+  if (takesPlace) effects.push({ do: "CAPACITY_FREED", functionId });
   if (isEnded(state.status)) {
     for (const { lease, key, id } of addJobs) if (lease) effects.push({ do: "NOTIFY_PARENT", runId: key, jobId: id });
     effects.push({ do: "RUN_ENDED", run: state, mayRunElsewhere: abandoned.length > 0 });

@@ -9,6 +9,7 @@ import {
   type Log,
   type Random,
   silentLog,
+  sleep,
   systemClock,
   systemRandom,
   systemTimers,
@@ -43,9 +44,9 @@ import { controlWrites } from "./controls.ts";
 import { graphsOf } from "./graphs/graph-writes.ts";
 import { limitUse, listCrons } from "./limits.ts";
 import { overdueWork } from "./overdue-work.ts";
+import { adoptLanes } from "./queue/adopted-lanes.ts";
 import { loadCron, repairCrons, saveCrons } from "./queue/crons.ts";
 import { KeptClaims } from "./queue/kept-claims.ts";
-import { adoptLanes } from "./queue/limited-claims.ts";
 import { loadEvents, loadWindow, openWindows, postponeJob } from "./queue/windows.ts";
 import { allBounds, type Bounds, queueOf } from "./queue-calls.ts";
 import { eventsOfKeys, getEvent, listEvents, queueDepthOf, readsOfRuns, storedEvents } from "./reads.ts";
@@ -235,14 +236,18 @@ function writesOf(writer: GroupCommit, wakes: Wakes): Pick<Store, "commit" | "in
   };
 }
 
+/** Before what other transactions had locked is tried again. */
+const ADOPT_REST_MS = 50;
+
 function flowOf({
   query,
+  options: { timers },
 }: Database): Pick<
   Store,
   "adoptLanes" | "postponeJob" | "loadWindow" | "loadEvents" | "saveCrons" | "repairCrons" | "loadCron"
 > {
   return {
-    adoptLanes: (functionIds) => adoptLanes(query, functionIds),
+    adoptLanes: (adoptions) => adoptLanes(query, adoptions, () => sleep(timers, ADOPT_REST_MS)),
     postponeJob: (fence, delayMs) => postponeJob(query, fence, delayMs),
     loadWindow: (window) => loadWindow(query, window),
     loadEvents: (eventIds) => loadEvents(query, eventIds),

@@ -1,9 +1,10 @@
+import type { Lane } from "@holdfast/store";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Param, Query } from "../../src/store-postgres/connection/database.ts";
 import { migrate } from "../../src/store-postgres/connection/migrate.ts";
 import { textArray } from "../../src/store-postgres/connection/pg-values.ts";
+import { adoptLanes } from "../../src/store-postgres/queue/adopted-lanes.ts";
 import { extendLeases, releaseLeases } from "../../src/store-postgres/queue/leases.ts";
-import { adoptLanes } from "../../src/store-postgres/queue/limited-claims.ts";
 import { unmovedRuns } from "../../src/store-postgres/waiting.ts";
 import { finishJobs } from "../../src/store-postgres/waits.ts";
 import { JOBS_BY_ID_AND_RUN } from "../../src/store-postgres/writer/sql.ts";
@@ -59,7 +60,9 @@ const statements: Readonly<Record<string, (ids: readonly string[]) => Promise<St
         ids.map((jobId) => ({ jobId, epoch: 0, lost: false })),
       ),
     ),
-  "jobs taken into a lane": () => statementOf((query) => adoptLanes(query, ["limited"])),
+  "jobs taken into a lane": () => statementOf((query) => adopt(query, null)),
+  "jobs taken into the only lane": () =>
+    statementOf((query) => adopt(query, { id: "aa", slots: ["s"], throttle: null })),
   "runs that nothing moves": () => statementOf((query) => unmovedRuns(query, { limit: AT_ONCE })),
   "jobs finished": (ids) =>
     statementOf((query) =>
@@ -69,6 +72,9 @@ const statements: Readonly<Record<string, (ids: readonly string[]) => Promise<St
       ),
     ),
 };
+
+const adopt = (query: Query, lane: Lane | null): Promise<void> =>
+  adoptLanes(query, [{ functionId: "limited", lane }], () => Promise.resolve());
 
 test("statements that were planned while the queue was empty read no more of a long one than they need", async () => {
   await db.sql.begin(async (tx) => {

@@ -37,6 +37,7 @@ export {
   isTriggered,
   laneOf,
   limitsOf,
+  onlyLaneOf,
   PLAIN_START,
   type Start,
   type StartStage,

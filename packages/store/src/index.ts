@@ -159,6 +159,7 @@ export {
   type HeadPatch,
   type JobKind,
   type Lane,
+  type LaneAdoption,
   type LeaseExtension,
   type LeaseRelease,
   type LimitedClaim,
@@ -205,6 +206,7 @@ export {
 export { foldHead } from "./rules/fold-head.ts";
 export { functionTaken } from "./rules/function-taken.ts";
 export { type AnnouncedJob, functionsToAnnounce, jobsOfItem } from "./rules/jobs-to-announce.ts";
+export { lanesOf } from "./rules/lanes-of.ts";
 export type { LockedJob, LockedRows, LockedRun } from "./rules/locked-rows.ts";
 export { LOG_BLOCK, placesOf } from "./rules/log-places.ts";
 export { DEADLINE, FINISH_TIMEOUT, isRunTimer, movesOn, waitMovesOn } from "./rules/moves-on.ts";

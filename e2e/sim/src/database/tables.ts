@@ -24,6 +24,7 @@ const NO_WATCH: OracleWatch = {
   changed: () => {},
   logged: () => {},
   dispatched: () => {},
+  unstarted: () => {},
   created: () => {},
   takenAway: () => {},
   wroteUnder: () => {},

@@ -12,6 +12,7 @@ const LIMITS: Readonly<Record<string, ClaimLimits>> = {
   lim: { slots: [3, 2], throttle: { everyMs: 1000, burst: 2 }, shared: false },
   lim2: { slots: [2], throttle: null, shared: true },
 };
+const ONLY_PACED = { id: "ee~only", slots: [], throttle: "only" };
 const FAR_MS = 86_400_000;
 
 /** Makes random calls of the store's port, each to both stores. */
@@ -177,7 +178,11 @@ export class Player {
 
   async #claimLimited(): Promise<void> {
     const ids = this.#dice.pick([["lim"], ["lim2"], ["lim", "lim2"]]);
-    if (this.#dice.chance(0.1)) await this.#call("adoptLanes", ids, (store) => store.adoptLanes(ids));
+    if (this.#dice.chance(0.1)) {
+      const lane = this.#dice.pick([null, { id: "ee", slots: ["only"], throttle: null }, ONLY_PACED]);
+      const adoptions = ids.map((functionId) => ({ functionId, lane }));
+      await this.#call("adoptLanes", adoptions, (store) => store.adoptLanes(adoptions));
+    }
     const pool = this.#dice.chance(0.5) ? { pool: 0 } : {};
     const wants = ids.map((functionId) => {
       const limits = LIMITS[functionId] as ClaimLimits;

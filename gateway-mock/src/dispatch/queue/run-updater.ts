@@ -244,7 +244,9 @@ export class RunUpdater {
     if (isOver) this.#giveBack(leased, state);
     const { addJobs } = writes;
     const committed = { state, stored, endedWaits, abandoned, addJobs, leased: isOver ? NO_LEASES : leased, atMs };
-    for (const effect of effectsOfCommit(committed)) this.#emit(effect);
+    const limits = this.#parts.functions.get(state.functionId)?.limits;
+    const takesPlace = Boolean(state.flow?.slots.length || limits?.slots.length);
+    for (const effect of effectsOfCommit({ ...committed, takesPlace })) this.#emit(effect);
     for (const one of events) {
       this.#parts.intake.startPrepared(one, { atMs, seq, awaited: awaited.includes(one.item.event.id) });
     }
@@ -284,11 +286,12 @@ export class RunUpdater {
     }
   }
 
-  /** Jobs of a run that is held back are held back as its first one was. */
+  /** Jobs of a run that is held back are held back as its first one was, or as its function says of all its runs. */
   #inLanes({ flow, functionId }: RunState, jobs: readonly NewJob[]): readonly NewJob[] {
-    const limited = flow ? flow.slots.length > 0 : this.#parts.functions.get(functionId)?.limits;
+    const fn = this.#parts.functions.get(functionId);
+    const limited = flow ? flow.slots.length > 0 : fn?.limits;
     if (!flow && !limited) return jobs;
-    const lane = limited || this.#parts.functions.get(functionId)?.limits ? laneOf(flow?.slots ?? []) : null;
+    const lane = limited || fn?.limits ? laneOf(fn?.onlyLane?.slots ?? flow?.slots ?? []) : null;
     const priority = flow?.priority ?? 0;
     return jobs.map((job) => (needsWorker(job) ? { ...job, priority, ...(lane ? { lane } : {}) } : job));
   }

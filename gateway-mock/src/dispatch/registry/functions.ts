@@ -14,6 +14,7 @@ import {
   limitsOf,
   NO_SETTINGS,
   nextTickMs,
+  onlyLaneOf,
   type RunOptions,
   readFunctionSettings,
   readRunOptions,
@@ -24,6 +25,8 @@ import {
   type ClaimLimits,
   type Deployment,
   environmentOf,
+  type Lane,
+  type LaneAdoption,
   qualify,
   type RegisteredCron,
   type Store,
@@ -49,6 +52,8 @@ export interface KnownFunction extends RunOptions {
   readonly plain: boolean;
   /** What claims of its jobs have to heed. */
   readonly limits: ClaimLimits | null;
+  /** The lane of all of its jobs; null: it has no limits, or they have keys. */
+  readonly onlyLane: Lane | null;
 }
 
 export interface FunctionsParts {
@@ -250,8 +255,8 @@ export class Functions {
     );
   }
 
-  #limited(): string[] {
-    return [...this.#byId.values()].flatMap((fn) => (fn.limits ? [fn.id] : []));
+  #limited(): LaneAdoption[] {
+    return [...this.#byId.values()].flatMap((fn) => (fn.limits ? [{ functionId: fn.id, lane: fn.onlyLane }] : []));
   }
 
   /** The next ticks of all schedules of these apps. */
@@ -312,7 +317,8 @@ function knownFunction(fn: StoredFunction, plan: FunctionSettings): KnownFunctio
   const ours = readRunOptions(configJson);
   const environment = environmentOf(id);
   const plain = isPlain(plan);
-  return { id, environment, uuid, active, appId, appVersion, settings: plan, plain, limits: limitsOf(plan), ...ours };
+  const [limits, onlyLane] = [limitsOf(plan), onlyLaneOf(id, plan)];
+  return { id, environment, uuid, active, appId, appVersion, settings: plan, plain, limits, onlyLane, ...ours };
 }
 
 const fingerprints = new WeakMap<AppRecord, string>();

@@ -6,7 +6,7 @@ import type { ClaimLimits, LeaseExtension, LimitedClaim, LimitedClaimRequest } f
 import type { Database, Query } from "../connection/database.ts";
 import { booleanArray, isRegistry, msOf, numberArray, rowsOf, textArray } from "../connection/pg-values.ts";
 
-import { amongThe, CLAIMED_BEFORE, type TakenRow, withRuns } from "./claim-rows.ts";
+import { CLAIMED_BEFORE, type TakenRow, withRuns } from "./claim-rows.ts";
 import { type DueBounds, prioritiesSince, type TakenJob } from "./due-bounds.ts";
 
 /**
@@ -146,14 +146,4 @@ export async function resumeLeases(query: Query, leases: readonly LeaseExtension
     ...capParams(leases.map((lease) => lease.limits)),
   ]);
   return new Set(rows.map((row) => `${row.id}.${row.epoch}`));
-}
-
-export async function adoptLanes(query: Query, functionIds: readonly string[]): Promise<void> {
-  if (functionIds.length === 0) return;
-  await query(
-    `WITH free AS MATERIALIZED (
-  SELECT id FROM holdfast.queue WHERE function_id = ANY($1::text[]) AND lane = '' ORDER BY id FOR UPDATE SKIP LOCKED
-) UPDATE holdfast.queue q SET lane = '-' WHERE ${amongThe("free")}`,
-    [textArray(functionIds)],
-  );
 }

@@ -54,7 +54,7 @@ export class EventReader {
 
   /** What a `key` option comes to: equal keys have equal text of few characters. */
   key(expression: string | null): string {
-    return expression === null ? "" : digest(keyText(this.#expressions.value(expression, this.#data())));
+    return expression === null ? NO_KEY : digest(keyText(this.#expressions.value(expression, this.#data())));
   }
 
   /** The value of a `key` option, for people. */
@@ -150,9 +150,7 @@ export function startOf(
 ): Start {
   const window = stage === "event" ? windowOf(functionId, settings, reader, newId) : null;
   if (window) return { ...PLAIN_START, window };
-  const slots = settings.concurrency.map((limit) => {
-    return digest(`${limit.scope}\n${ownerOf(limit, functionId)}${reader.key(limit.key)}`);
-  });
+  const slots = settings.concurrency.map((limit) => slotOf(functionId, limit, reader.key(limit.key)));
   const priority = reader.priority(settings.priority);
   const throttle = settings.throttle ? digest(reader.key(settings.throttle.key)) : null;
   const isLimited = slots.length > 0 || throttle !== null;
@@ -182,7 +180,7 @@ export function startOfLink(
   const { singletonKey: key, from: continues } = chain;
   return {
     flow,
-    lane: isLimited ? laneOf(flow?.slots ?? []) : null,
+    lane: isLimited ? laneOf(onlyLaneOf(functionId, settings)?.slots ?? flow?.slots ?? []) : null,
     flowRules:
       singleton && key !== undefined
         ? [{ type: "single", functionId, key, mode: singleton.mode, jobId: newId(), continues }]
@@ -195,6 +193,22 @@ export function startOfLink(
 export function singletonKeyOf({ singleton }: FunctionSettings, reader: EventReader): string | undefined {
   return singleton ? reader.key(singleton.key) : undefined;
 }
+
+/** Of a function whose limits have no keys the lane of all of its jobs, as it is now; null: there are none, or several. */
+export function onlyLaneOf(functionId: string, { concurrency, throttle }: FunctionSettings): Lane | null {
+  if (concurrency.length === 0 && !throttle) return null;
+  if (throttle?.key || concurrency.some(({ key }) => key !== null)) return null;
+  return laneOf(
+    concurrency.map((limit) => slotOf(functionId, limit, NO_KEY)),
+    throttle ? digest(NO_KEY) : null,
+  );
+}
+
+/** What `EventReader.key` says of a limit that has none. */
+const NO_KEY = "";
+
+const slotOf = (functionId: string, limit: FunctionSettings["concurrency"][number], key: string): string =>
+  digest(`${limit.scope}\n${ownerOf(limit, functionId)}${key}`);
 
 /** Whose slots a limit counts: the function's, its environment's, or those of all environments. */
 function ownerOf({ scope, key }: FunctionSettings["concurrency"][number], functionId: string): string {

@@ -1,6 +1,16 @@
 /** The table of jobs: what is due, who has a lease, which places of limits are taken. */
 import type { QueueDepth } from "../port/reads.ts";
-import type { ClaimRequest, Fence, LeaseExtension, LeaseRelease, NewJob, RecallWant } from "../port/work.ts";
+import type {
+  ClaimRequest,
+  Fence,
+  Lane,
+  LaneAdoption,
+  LeaseExtension,
+  LeaseRelease,
+  NewJob,
+  RecallWant,
+} from "../port/work.ts";
+import { lanesOf } from "../rules/lanes-of.ts";
 import { Groups } from "./groups.ts";
 import { byText, type JobRow, jobKey, placeOf, type TableClock, type TableWatch, type Taken } from "./rows.ts";
 import type { Runs } from "./runs.ts";
@@ -168,6 +178,7 @@ export class Queue {
       if (release.paced) {
         job.lane = release.paced.lane;
         job.throttle = release.paced.throttle;
+        this.#watch().unstarted(job);
       }
       job.unplacedSinceMs = release.unplaced ? this.#clock.nowMs() - release.unplaced.sinceMs : null;
       // Only what is put off waits for a version.
@@ -218,9 +229,25 @@ export class Queue {
     return true;
   }
 
-  adoptLanes(functionIds: readonly string[]): void {
-    for (const functionId of functionIds)
-      for (const job of this.#byFunction.of(functionId)) if (job.lane === "") job.lane = "-";
+  adoptLanes(adoptions: readonly LaneAdoption[]): void {
+    for (const { functionId, lane } of adoptions)
+      for (const job of this.#byFunction.of(functionId)) {
+        if (lane === null && job.lane === "") job.lane = "-";
+        if (lane !== null) this.#adopt(job, lane);
+      }
+  }
+
+  #adopt(job: JobRow, lane: Lane): void {
+    const { id, startedId } = lanesOf(lane);
+    if (job.lane === id || job.lane === startedId) return;
+    const { kind, attempt, iteration, epoch, throttle } = job;
+    const hasStarted = throttle === null && !(kind === "pass" && attempt === 0 && iteration === 1 && epoch === 0);
+    for (const slot of slotsOf(job)) this.#bySlot.delete(slot, job);
+    job.lane = hasStarted ? startedId : id;
+    job.slotA = lane.slots[0] ?? null;
+    job.slotB = lane.slots[1] ?? null;
+    job.throttle = hasStarted ? null : lane.throttle;
+    for (const slot of slotsOf(job)) this.#bySlot.add(slot, job);
   }
 
   inSlot(slot: string): Iterable<JobRow> {

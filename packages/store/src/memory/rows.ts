@@ -22,8 +22,8 @@ export interface JobRow {
   lost: boolean;
   /** "" = no limits. */
   lane: string;
-  readonly slotA: string | null;
-  readonly slotB: string | null;
+  slotA: string | null;
+  slotB: string | null;
   throttle: string | null;
   /** No worker has had it: since when a place is looked for, and for which version of its app. */
   unplacedSinceMs: number | null;
@@ -75,6 +75,8 @@ export interface TableWatch {
   logged(runId: string, row: StoredLogRow): void;
   /** `isMoved`: its lease goes on with the worker that has the work, under the next epoch. */
   dispatched(job: JobRow, isMoved?: boolean): void;
+  /** No worker has had it: its start is paced again. */
+  unstarted(job: JobRow): void;
   created(head: RunHead): void;
 }
 
@@ -82,6 +84,7 @@ export const NO_WATCH: TableWatch = {
   changed: () => {},
   logged: () => {},
   dispatched: () => {},
+  unstarted: () => {},
   created: () => {},
 };
 

@@ -96,8 +96,8 @@ export class StoreOnTables extends ReadsOnTables implements Store {
     return { ...rest, jobs: await this.#withRuns(taken) };
   }
 
-  adoptLanes(functionIds: readonly string[]): Promise<void> {
-    return this.#access.call(() => this.#tables.jobs.adoptLanes(functionIds));
+  adoptLanes(adoptions: Parameters<Store["adoptLanes"]>[0]): Promise<void> {
+    return this.#access.call(() => this.#tables.jobs.adoptLanes(adoptions));
   }
 
   postponeJob(fence: Parameters<Store["postponeJob"]>[0], delayMs: number): Promise<boolean> {

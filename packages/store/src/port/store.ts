@@ -28,6 +28,7 @@ import type {
   ClaimRequest,
   Fence,
   HeadPatch,
+  LaneAdoption,
   LeaseExtension,
   LeaseRelease,
   LimitedClaim,
@@ -108,8 +109,11 @@ export interface Store
    * one start.
    */
   claimLimited(request: LimitedClaimRequest): Promise<LimitedClaim>;
-  /** Puts jobs of these functions that are in no lane into one without limits, so that `claimLimited` finds them. */
-  adoptLanes(functionIds: readonly string[]): Promise<void>;
+  /**
+   * Puts jobs of these functions into the lanes that they have now, those that workers have at the moment as well: they
+   * count. A first pass that no worker has had waits for the throttle, if there is one.
+   */
+  adoptLanes(adoptions: readonly LaneAdoption[]): Promise<void>;
 
   /**
    * Moves lease ends to now + `leaseMs` and makes the gateway that asks the holder, also of a lease that had ended or

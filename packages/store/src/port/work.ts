@@ -120,6 +120,13 @@ export interface Lane {
   readonly throttle: string | null;
 }
 
+/** Jobs of a function that its limits have come to concern, or concern otherwise than when they were made. */
+export interface LaneAdoption {
+  readonly functionId: string;
+  /** Of all its jobs; null: the lane of a job depends on its event, so that those in no lane get one without limits. */
+  readonly lane: Lane | null;
+}
+
 /** The limits of a function's lanes, as they are now. */
 export interface ClaimLimits {
   /** How many jobs may be leased at once per value of the first and of the second slot. */

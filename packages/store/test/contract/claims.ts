@@ -276,7 +276,7 @@ export function claimsContract(bench: ContractBench): void {
       const wants = [{ functionId, limit: 5, leaseMs: 1000, limits }];
       const plain = await bench.store.claim({ ...base, wants }).catch((error: unknown) => error);
       expect(plain).toMatchObject(OUTDATED);
-      await bench.store.adoptLanes([functionId]);
+      await bench.store.adoptLanes([{ functionId, lane: null }]);
       const limited = await bench.store.claimLimited({ ...base, wants }).catch((error: unknown) => error);
       expect(limited).toMatchObject(OUTDATED);
       const { version: now } = await bench.store.loadRegistry();

@@ -213,8 +213,37 @@ export function limitsContract(bench: ContractBench): void {
       const fn = `fn-${newId()}`;
       await seedRun(bench.store, { run: { functionId: fn } });
       expect((await claim(bench.store, fn, limits([1]))).jobs).toHaveLength(0);
-      await bench.store.adoptLanes([fn]);
+      await bench.store.adoptLanes([{ functionId: fn, lane: null }]);
       expect((await claim(bench.store, fn, limits([1]))).jobs).toHaveLength(1);
+    });
+
+    it("jobs that a function has come to limit without keys count as those that are made from then on", async () => {
+      const fn = `fn-${newId()}`;
+      const [old, now] = [`old ${fn}`, `now ${fn}`];
+      for (let i = 0; i < 3; i++) await seedRun(bench.store, { run: { functionId: fn } });
+      const request = { gatewayId: "gateway-a", leaseMs: 60_000, wants: [{ functionId: fn, limit: 1 }] };
+      expect(await bench.store.claim(request)).toHaveLength(1);
+      for (const key of ["x", "y"]) await seed(fn, lane(`c${key}`, [`${old} ${key}`, old]));
+      await bench.store.adoptLanes([{ functionId: fn, lane: lane("aa", [now]) }]);
+      // The one that is at work counts, too.
+      expect((await claim(bench.store, fn, limits([2]))).jobs).toHaveLength(1);
+      expect((await claim(bench.store, fn, limits([9]))).jobs).toHaveLength(3);
+    });
+
+    it("a throttle that a function has come to have paces what has not started, and nothing else", async () => {
+      const fn = `fn-${newId()}`;
+      const paced = lane("aa", [], `of ${fn}`);
+      for (const iteration of [1, 1, 2]) await seedRun(bench.store, { run: { functionId: fn }, job: { iteration } });
+      await seed(fn, lane("aa", [], `before ${fn}`));
+      await bench.store.adoptLanes([{ functionId: fn, lane: paced }]);
+      const limit = limits([], { throttle: { everyMs: 3_600_000, burst: 1 } });
+      const { jobs } = await claim(bench.store, fn, limit);
+      expect(jobs.map(({ iteration, paced: by }) => [iteration, by?.throttle]).sort()).toEqual([
+        [1, `of ${fn}`],
+        [2, undefined],
+      ]);
+      await bench.store.adoptLanes([{ functionId: fn, lane: lane("aa", []) }]);
+      expect((await claim(bench.store, fn, limits([]))).jobs).toHaveLength(2);
     });
 
     it("under two stores with many concurrent loops the limits hold and every job finishes", async () => {
