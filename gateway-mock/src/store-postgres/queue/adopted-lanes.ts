@@ -23,7 +23,7 @@ const COLUMNS = {
 const inOtherLanes = (bounds: string): string => `(SELECT q.id FROM holdfast.queue q
       WHERE w.is_only = 1 AND q.function_id || '' = w.function_id AND q.lane <> '' AND ${bounds} LIMIT ${JOBS_AT_ONCE})`;
 
-const STRAYS = `SELECT x.id, w.* FROM ${rowsOf(COLUMNS, "w")} CROSS JOIN LATERAL (
+const STRAYS = `SELECT x.id FROM ${rowsOf(COLUMNS, "w")} CROSS JOIN LATERAL (
     SELECT q.id FROM holdfast.queue q WHERE q.function_id = w.function_id AND q.lane = ''
     UNION ALL ${inOtherLanes("q.lane < LEAST(w.lane, w.started_lane)")}
     UNION ALL ${inOtherLanes("q.lane > LEAST(w.lane, w.started_lane) AND q.lane < GREATEST(w.lane, w.started_lane)")}
@@ -33,6 +33,7 @@ const STRAYS = `SELECT x.id, w.* FROM ${rowsOf(COLUMNS, "w")} CROSS JOIN LATERAL
 const HAS_STARTED =
   "q.throttle IS NULL AND NOT (q.kind = 'pass' AND q.attempt = 0 AND q.iteration = 1 AND q.epoch = 0)";
 
+/** Of many jobs each is looked up once, by its id, and its function's row among the few that there are. */
 const ADOPT = `WITH stray AS MATERIALIZED (${STRAYS}), free AS MATERIALIZED (
   SELECT q.id FROM holdfast.queue q WHERE ${amongThe("stray")} ORDER BY q.id FOR UPDATE SKIP LOCKED
 ), adopted AS (
@@ -41,7 +42,7 @@ const ADOPT = `WITH stray AS MATERIALIZED (${STRAYS}), free AS MATERIALIZED (
     slot_a = CASE w.is_only WHEN 0 THEN q.slot_a ELSE w.slot_a END,
     slot_b = CASE w.is_only WHEN 0 THEN q.slot_b ELSE w.slot_b END,
     throttle = CASE WHEN w.is_only = 0 THEN q.throttle WHEN ${HAS_STARTED} THEN NULL ELSE w.throttle END
-  FROM free JOIN stray w ON w.id = free.id WHERE q.id = free.id AND ${amongThe("free")}
+  FROM ${rowsOf(COLUMNS, "w")} WHERE w.function_id = q.function_id || '' AND ${amongThe("free")}
   RETURNING q.id
 )
 SELECT (SELECT count(*) FROM stray)::int AS found, (SELECT count(*) FROM adopted)::int AS adopted`;

@@ -1,0 +1,39 @@
+import type { Lane } from "@holdfast/store";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { migrate } from "../../src/store-postgres/connection/migrate.ts";
+import { adoptLanes } from "../../src/store-postgres/queue/adopted-lanes.ts";
+import { createTestDatabase, type TestDatabase } from "./harness.ts";
+import { fillQueue } from "./long-queues.ts";
+import { PLANS, pagesRead } from "./pages-read.ts";
+
+/** More than are adopted at once, so that the later ones pass what the first ones have left behind. */
+const JOBS = 12_000;
+const ONLY: Lane = { id: "aa", slots: ["only"], throttle: null };
+
+let db: TestDatabase;
+
+beforeAll(async () => {
+  db = await createTestDatabase();
+  await migrate(db.url);
+});
+
+afterAll(() => db.drop());
+
+test.each([
+  ["no lane", { lane: "''" }],
+  ["lanes of their own", { lane: "'k' || i % 100", slot_a: "'of ' || i % 100" }],
+])("jobs of a long queue that are in %s are put into one, each looked up by itself", async (_, columns) => {
+  await fillQueue(db, JOBS, { ...columns, function_id: "'limited'" });
+  for (const plans of PLANS) {
+    const adoptions = ["limited", "other", "third"].map((functionId) => ({ functionId, lane: ONLY }));
+    const { pages, pairs, result } = await pagesRead(db.sql, plans, async ({ query }) => {
+      await adoptLanes(query, adoptions, () => Promise.resolve());
+      return query<{ jobs: number }>(
+        "SELECT count(*)::int AS jobs FROM holdfast.queue WHERE slot_a = 'only' AND lane = 'aa'",
+      );
+    });
+    expect(result).toEqual([{ jobs: JOBS }]);
+    expect({ plans, pairs }).toEqual({ plans, pairs: expect.toSatisfy((n: number) => n <= 6 * JOBS) });
+    expect({ plans, pages }).toEqual({ plans, pages: expect.toSatisfy((n: number) => n <= 60 * JOBS) });
+  }
+});
