@@ -1,10 +1,10 @@
 -- A claim within limits takes no more of all functions together than their workers have room for, and says what each job that it starts
--- is paced by, so that one that finds no worker is paced again (docs/decisions/0171). `pools` has the number of each function's place in
+-- is paced by, so that one that finds no worker is paced again (docs/decisions/0171). `room_of` has the number of each function's place in
 -- `rooms`, or NULL. `claim_limited` stays for gateways of the version before.
 CREATE FUNCTION holdfast.claim_within_limits(
   now_at timestamptz, gateway text, claim text, start text, shared boolean, functions text[], most integer[],
   lease_ms float8[], cap_a integer[], cap_b integer[], every_ms float8[], burst integer[],
-  known bigint, pools integer[], rooms integer[]
+  known bigint, room_of integer[], rooms integer[]
 ) RETURNS TABLE (
   id text, run_id text, kind text, key text, function_id text, attempt integer, iteration integer, priority integer,
   epoch integer, until_ms float8, due_ms float8, was_lost boolean,
@@ -23,7 +23,7 @@ BEGIN
   PERFORM holdfast.expect(known IS NULL OR EXISTS (SELECT FROM holdfast.registry r WHERE r.one AND r.version = known));
   FOR i IN 1 .. cardinality(functions) LOOP
     f := functions[i];
-    most_now := LEAST(most[i], rooms[pools[i]]);
+    most_now := LEAST(most[i], rooms[room_of[i]]);
     CONTINUE WHEN most_now <= 0;
     looks := LEAST(GREATEST(most_now * 2, 50), 300);
     tolerance := (COALESCE(burst[i], 1) - 1) * every_ms[i] * interval '1 millisecond';
@@ -127,7 +127,7 @@ BEGIN
       round(t.waited_ms)::float8, CASE WHEN t.paced_by IS NOT NULL THEN t.paced_lane END, t.paced_by
     FROM taken t ORDER BY t.due_at - t.priority * interval '1 second', t.id;
     GET DIAGNOSTICS found = ROW_COUNT;
-    IF pools[i] IS NOT NULL THEN rooms[pools[i]] := rooms[pools[i]] - found; END IF;
+    IF room_of[i] IS NOT NULL THEN rooms[room_of[i]] := rooms[room_of[i]] - found; END IF;
 
     IF EXISTS (
       WITH RECURSIVE hop AS (

@@ -115,13 +115,13 @@ class Walk {
       const awake = this.open(functionId).filter((worker) => this.isAwake(worker, nowMs));
       const room = this.room(awake, functionId);
       const leaseMs = Math.max(0, ...awake.map(({ session }) => session.leaseMs));
-      const pool = { room: this.poolRoom(functionId, nowMs) };
-      return room > 0 ? [{ functionId, limit: Math.min(room, most), leaseMs, pool }] : [];
+      const shared = { room: this.sharedRoom(functionId, nowMs) };
+      return room > 0 ? [{ functionId, limit: Math.min(room, most), leaseMs, shared }] : [];
     });
   }
 
   /** The room of all that a function shares workers with, directly or by way of others; itself included. */
-  poolRoom(functionId: string, nowMs: number): number {
+  sharedRoom(functionId: string, nowMs: number): number {
     const parts = new Map<string, { room: number; functionIds: Set<string> }>();
     for (const id of FUNCTIONS) {
       for (const worker of this.open(id).filter((one) => this.isAwake(one, nowMs))) {

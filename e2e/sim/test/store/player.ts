@@ -166,10 +166,10 @@ export class Player {
     const functions = this.#items.functions.filter((id) => !id.startsWith("lim"));
     const functionId = this.#dice.pick(["", ...functions]);
     const limit = functionId === "" ? 1000 : this.#dice.between(0, 3);
-    const inPool = functions.map((id) => ({ functionId: id, limit: this.#dice.between(0, 3), pool: 0 }));
-    const wants = this.#dice.chance(0.3) ? inPool : [{ functionId, limit }];
-    const pools = [this.#dice.between(0, 4)];
-    const request = { gatewayId: this.#dice.pick(["g1", "g2"]), leaseMs: 4000, wants, pools };
+    const sharing = functions.map((id) => ({ functionId: id, limit: this.#dice.between(0, 3), room: 0 }));
+    const wants = this.#dice.chance(0.3) ? sharing : [{ functionId, limit }];
+    const rooms = [this.#dice.between(0, 4)];
+    const request = { gatewayId: this.#dice.pick(["g1", "g2"]), leaseMs: 4000, wants, rooms };
     const hasRuns = this.#dice.chance(0.5);
     await this.#part(
       (await this.#call("claim", request, (store) => store.claim({ ...request, hasRunOf: () => hasRuns }))) ?? [],
@@ -183,12 +183,12 @@ export class Player {
       const adoptions = ids.map((functionId) => ({ functionId, lane }));
       await this.#call("adoptLanes", adoptions, (store) => store.adoptLanes(adoptions));
     }
-    const pool = this.#dice.chance(0.5) ? { pool: 0 } : {};
+    const shared = this.#dice.chance(0.5) ? { room: 0 } : {};
     const wants = ids.map((functionId) => {
       const limits = LIMITS[functionId] as ClaimLimits;
-      return { functionId, limit: this.#dice.between(1, 4), leaseMs: 4000, limits, ...pool };
+      return { functionId, limit: this.#dice.between(1, 4), leaseMs: 4000, limits, ...shared };
     });
-    const request = { gatewayId: "g1", wants, pools: [this.#dice.between(0, 4)] };
+    const request = { gatewayId: "g1", wants, rooms: [this.#dice.between(0, 4)] };
     // In which order they name the functions that are full is not promised.
     const found = await this.#call("claimLimited", request, async (store) => {
       const claim = await store.claimLimited(request);

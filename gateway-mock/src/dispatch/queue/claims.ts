@@ -2,17 +2,22 @@
  * Claims jobs for what the workers here have room for, within the limits of their functions (docs/decisions/0024), and
  * notices when the registry has moved since it was read (docs/decisions/0039).
  */
-
-import type { ClockReading } from "@holdfast/core";
-import { readClocks } from "@holdfast/core";
-import { type ClaimedJob, type ClaimLimits, type ClaimRequest, isOutdated, type LimitedClaim } from "@holdfast/store";
+import { type ClockReading, messageOf, readClocks } from "@holdfast/core";
+import {
+  type ClaimedJob,
+  type ClaimLimits,
+  type ClaimRequest,
+  isOutdated,
+  type LimitedClaim,
+  levelFor,
+} from "@holdfast/store";
 import type { Admission } from "../admission/admission.ts";
 import type { DispatcherCounters, DispatcherOptions } from "../ports.ts";
 import type { Functions } from "../registry/functions.ts";
 import type { RunCache } from "../run-cache.ts";
-import type { FunctionRoom, Pool } from "../workers/room.ts";
+import type { FunctionRoom, SharedRoom } from "../workers/room.ts";
 import type { Workers } from "../workers/workers.ts";
-import { Turns } from "./turns.ts";
+import { LastServed } from "./last-served.ts";
 
 export interface ClaimsParts {
   readonly runs: RunCache;
@@ -32,6 +37,16 @@ interface Round {
   readonly limited: readonly LimitedRoom[];
 }
 
+/** What the claims of one round brought. */
+interface Found extends Omit<LimitedClaim, "jobs"> {
+  readonly jobs: readonly LeasedClaim[];
+  /** The functions have changed. */
+  readonly outdated: boolean;
+  readonly errors: readonly unknown[];
+  /** Functions that a claim asked for which failed. */
+  readonly unread: readonly string[];
+}
+
 /** With when its lease was asked for: `workers/lease-age.ts`. */
 export interface LeasedClaim extends ClaimedJob {
   readonly leasedAt: ClockReading;
@@ -41,8 +56,8 @@ export interface LeasedClaim extends ClaimedJob {
 export interface Asked {
   readonly functionId: string;
   readonly limit: number;
-  /** The jobs that were claimed take all the room that its workers had: more of it may be due. */
-  readonly isRoomTaken: boolean;
+  /** Its workers' room is taken, or it could not be read: more of it may be due. */
+  readonly mayHaveMore: boolean;
 }
 
 /** What one look into the queue brought. */
@@ -70,7 +85,7 @@ export const TIMER_LEASE_MS = 10_000;
 export class Claims {
   readonly #options: DispatcherOptions;
   readonly #parts: ClaimsParts;
-  readonly #turns = new Turns();
+  readonly #served = new LastServed();
 
   constructor(options: DispatcherOptions, parts: ClaimsParts) {
     this.#options = options;
@@ -89,64 +104,88 @@ export class Claims {
       return limits ? [{ ...room, limits }] : [];
     });
     const free = limited.length === 0 ? rooms : rooms.filter((room) => !functions.get(room.functionId)?.limits);
-    const [now, then] = inRounds(free, limited, this.#turns);
+    const [now, then] = inRounds(free, limited, this.#served);
     counters.claims += 1;
     const { version } = functions;
-    const left = new Map([...new Set(rooms.map(({ pool }) => pool))].map((pool) => [pool, pool.room]));
+    const left = new Map([...new Set(rooms.map(({ shared }) => shared))].map((shared) => [shared, shared.room]));
     const found = [await this.#claimRound(now, others, left, version)];
-    const hasRoom = ({ pool }: FunctionRoom): boolean => (left.get(pool) ?? 0) > 0;
+    const hasRoom = ({ shared }: FunctionRoom): boolean => (left.get(shared) ?? 0) > 0;
     const rest = { free: then.free.filter(hasRoom), limited: then.limited.filter(hasRoom) };
-    if (rest.free.length + rest.limited.length > 0 && !found[0]?.outdated)
+    const hasMoved = (): boolean => found.some(({ outdated }) => outdated);
+    if (rest.free.length + rest.limited.length > 0 && !hasMoved())
       found.push(await this.#claimRound(rest, [], left, version));
     const jobs = found.flatMap((one) => one.jobs);
-    this.#turns.recordServed(jobs);
-    if (found.some(({ outdated }) => outdated)) {
+    this.#served.record(jobs);
+    this.#checkErrors(found, jobs.length);
+    if (hasMoved()) {
       counters.registryMoved += 1;
       await functions.renew(version);
       return { jobs, wants: [], blocked: [], retryInMs: null, outdated: true };
     }
+    const unread = new Set(found.flatMap((one) => one.unread));
     return {
       jobs,
-      wants: rooms.map((room) => ({ ...room, isRoomTaken: !hasRoom(room) })),
+      wants: rooms.map((room) => ({ ...room, mayHaveMore: !hasRoom(room) || unread.has(room.functionId) })),
       blocked: found.flatMap(({ blocked }) => blocked),
       retryInMs: found.reduce<number | null>((first, { retryInMs }) => earlier(first, retryInMs), null),
       outdated: false,
     };
   }
 
-  /** Takes what it claims off the room that is left of each pool. */
+  /** What one claim has taken is not to be lost because another one failed. */
+  #checkErrors(found: readonly Found[], jobs: number): void {
+    for (const error of found.flatMap(({ errors }) => errors)) {
+      if (jobs === 0) throw error;
+      this.#options.log(levelFor(error, "warn"), `A part of the queue could not be read: ${messageOf(error)}`);
+    }
+  }
+
+  /** Takes what it claims off the room that is left. */
   async #claimRound(
     { free, limited }: Round,
     others: readonly Want[],
-    left: Map<Pool, number>,
+    left: Map<SharedRoom, number>,
     registryVersion: number,
-  ): Promise<Omit<LimitedClaim, "jobs"> & { readonly jobs: readonly LeasedClaim[]; readonly outdated: boolean }> {
+  ): Promise<Found> {
     const { store, clock, settings } = this.#options;
-    const pools = [...left.keys()];
-    const inPool = <Room extends FunctionRoom>(room: Room): Omit<Room, "pool"> & { readonly pool: number } => ({
+    const shares = [...left.keys()];
+    const indexed = <Room extends FunctionRoom>({
+      shared,
+      ...room
+    }: Room): Omit<Room, "shared"> & { room: number } => ({
       ...room,
-      pool: pools.indexOf(room.pool),
+      room: shares.indexOf(shared),
     });
-    const base = { gatewayId: settings.gatewayId, registryVersion, pools: [...left.values()] };
-    const wants = [...free.map(inPool), ...others];
+    const base = { gatewayId: settings.gatewayId, registryVersion, rooms: [...left.values()] };
+    const wants = [...free.map(indexed), ...others];
     const leasedAt = readClocks(clock);
     const [claimed, within] = await Promise.all([
-      wants.length === 0
-        ? []
-        : unlessOutdated(
-            store.claim({ ...base, leaseMs: TIMER_LEASE_MS, wants, hasRunOf: this.#parts.runs.waitsForTimer }),
-          ),
-      limited.length === 0
-        ? NOTHING
-        : unlessOutdated(store.claimLimited({ ...base, wants: this.#turns.inOrder(limited).map(inPool) })),
+      settled(
+        wants.length === 0
+          ? []
+          : store.claim({ ...base, leaseMs: TIMER_LEASE_MS, wants, hasRunOf: this.#parts.runs.waitsForTimer }),
+      ),
+      settled(
+        limited.length === 0
+          ? NOTHING
+          : store.claimLimited({ ...base, wants: this.#served.inOrder(limited).map(indexed) }),
+      ),
     ]);
-    const jobs = [...(claimed ?? []), ...(within?.jobs ?? [])].map((job) => ({ leasedAt, ...job }));
-    const poolOf = new Map([...free, ...limited].map(({ functionId, pool }) => [functionId, pool]));
+    const jobs = [...(claimed.value ?? []), ...(within.value?.jobs ?? [])].map((job) => ({ leasedAt, ...job }));
+    const sharedOf = new Map([...free, ...limited].map(({ functionId, shared }) => [functionId, shared]));
     for (const { functionId } of jobs) {
-      const pool = poolOf.get(functionId);
-      if (pool) left.set(pool, (left.get(pool) ?? 0) - 1);
+      const shared = sharedOf.get(functionId);
+      if (shared) left.set(shared, (left.get(shared) ?? 0) - 1);
     }
-    return { ...(within ?? NOTHING), jobs, outdated: claimed === null || within === null };
+    const errors = [claimed, within].flatMap(({ error }) => (error === undefined ? [] : [error]));
+    const unread = [...(claimed.value ? [] : free), ...(within.value ? [] : limited)];
+    return {
+      ...(within.value ?? NOTHING),
+      jobs,
+      errors: errors.filter((error) => !isOutdated(error)),
+      outdated: errors.some(isOutdated),
+      unread: unread.map(({ functionId }) => functionId),
+    };
   }
 }
 
@@ -154,16 +193,16 @@ export class Claims {
  * What is asked for at once, and what is asked for in the room that it leaves. The two kinds of claims do not know of
  * each other: where both could take more than there is room for, one goes first.
  */
-function inRounds(free: readonly FunctionRoom[], limited: readonly LimitedRoom[], turns: Turns): [Round, Round] {
+function inRounds(free: readonly FunctionRoom[], limited: readonly LimitedRoom[], served: LastServed): [Round, Round] {
   if (free.length === 0 || limited.length === 0) return [{ free, limited }, EMPTY];
   const later = new Set<FunctionRoom>();
-  for (const pool of new Set(limited.map((room) => room.pool))) {
-    const [own, others] = [free, limited].map((rooms) => rooms.filter((room) => room.pool === pool)) as [
+  for (const shared of new Set(limited.map((room) => room.shared))) {
+    const [own, others] = [free, limited].map((rooms) => rooms.filter((room) => room.shared === shared)) as [
       FunctionRoom[],
       FunctionRoom[],
     ];
-    if (mostOf(own, pool) + mostOf(others, pool) <= pool.room) continue;
-    for (const room of turns.areFirst(others, own) ? own : others) later.add(room);
+    if (mostOf(own, shared) + mostOf(others, shared) <= shared.room) continue;
+    for (const room of served.comeFirst(others, own) ? own : others) later.add(room);
   }
   const part = (isLater: boolean): Round => ({
     free: free.filter((room) => later.has(room) === isLater),
@@ -172,7 +211,7 @@ function inRounds(free: readonly FunctionRoom[], limited: readonly LimitedRoom[]
   return [part(false), part(true)];
 }
 
-const mostOf = (rooms: readonly FunctionRoom[], { room }: Pool): number =>
+const mostOf = (rooms: readonly FunctionRoom[], { room }: SharedRoom): number =>
   Math.min(
     room,
     rooms.reduce((sum, { limit }) => sum + limit, 0),
@@ -185,10 +224,12 @@ const NOTHING = { jobs: [], blocked: [], retryInMs: null } as const;
 const earlier = (a: number | null, b: number | null): number | null =>
   a === null || b === null ? (a ?? b) : Math.min(a, b);
 
-/** Null: it was refused. What another claim of the same time has taken is not to be lost with it. */
-function unlessOutdated<T>(claim: Promise<T>): Promise<T | null> {
-  return claim.catch((error: unknown) => {
-    if (isOutdated(error)) return null;
-    throw error;
-  });
-}
+type Settled<T> =
+  | { readonly value: T; readonly error?: undefined }
+  | { readonly value?: undefined; readonly error: unknown };
+
+const settled = <T>(claim: T | Promise<T>): Promise<Settled<T>> =>
+  Promise.resolve(claim).then(
+    (value) => ({ value }),
+    (error: unknown) => ({ error }),
+  );

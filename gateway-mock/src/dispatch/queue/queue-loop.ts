@@ -156,9 +156,9 @@ export class QueueLoop {
       counts.set(job.functionId, (counts.get(job.functionId) ?? 0) + 1);
       this.#handleJob(job, mark);
     }
-    for (const { functionId, limit, isRoomTaken } of wants) {
+    for (const { functionId, limit, mayHaveMore } of wants) {
       this.#backlog.delete(functionId);
-      if (isRoomTaken || (counts.get(functionId) ?? 0) >= limit) this.#backlog.add(functionId);
+      if (mayHaveMore || (counts.get(functionId) ?? 0) >= limit) this.#backlog.add(functionId);
     }
     this.#backlog.onAsked(new Set(wants.map(({ functionId }) => functionId)));
     for (const functionId of blocked) this.#backlog.addLimited(functionId);

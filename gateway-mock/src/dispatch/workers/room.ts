@@ -2,8 +2,8 @@
 import type { RecallWant } from "@holdfast/store";
 import type { WorkerGroup } from "./worker-group.ts";
 
-/** Functions that share workers, directly or by way of others. */
-export interface Pool {
+/** Of functions that share workers, directly or by way of others. */
+export interface SharedRoom {
   /** Requests that their workers could be given, of all functions together. */
   readonly room: number;
 }
@@ -12,14 +12,14 @@ export interface FunctionRoom {
   readonly functionId: string;
   readonly limit: number;
   readonly leaseMs: number;
-  readonly pool: Pool;
+  readonly shared: SharedRoom;
 }
 
 /** The groups that take work of a function. */
 type OpenGroups = (functionId: string) => readonly WorkerGroup[];
 
 export function roomByFunction(functionIds: Iterable<string>, open: OpenGroups, mostOfEach: number): FunctionRoom[] {
-  const pools = new Pools();
+  const shares = new SharedRooms();
   const rooms: { functionId: string; limit: number; leaseMs: number; group: WorkerGroup }[] = [];
   for (const functionId of functionIds) {
     const all = open(functionId);
@@ -28,10 +28,10 @@ export function roomByFunction(functionIds: Iterable<string>, open: OpenGroups, 
     if (!group) continue;
     const room = groups.reduce((sum, one) => sum + one.room, 0);
     const leaseMs = Math.max(...all.map((one) => one.leaseMs));
-    pools.join(groups);
+    shares.join(groups);
     rooms.push({ functionId, limit: Math.min(room, mostOfEach), leaseMs, group });
   }
-  return rooms.map(({ group, ...room }) => ({ ...room, pool: pools.of(group) }));
+  return rooms.map(({ group, ...room }) => ({ ...room, shared: shares.of(group) }));
 }
 
 /** How much more of each version of these functions could run; of a version without room: 0. */
@@ -48,25 +48,25 @@ export function roomByVersion(functionIds: Iterable<string>, open: OpenGroups, m
   return wants;
 }
 
-/** Groups that are joined are of one pool. */
-class Pools {
+/** Groups that are joined share their room. */
+class SharedRooms {
   readonly #parents = new Map<WorkerGroup, WorkerGroup>();
-  readonly #pools = new Map<WorkerGroup, { room: number }>();
+  readonly #rooms = new Map<WorkerGroup, { room: number }>();
 
   join(groups: readonly WorkerGroup[]): void {
     const [first] = groups;
     if (!first) return;
     for (const group of groups) {
-      if (!this.#pools.has(group)) this.#pools.set(group, { room: group.room });
+      if (!this.#rooms.has(group)) this.#rooms.set(group, { room: group.room });
       const [root, other] = [this.#rootOf(first), this.#rootOf(group)];
       if (root === other) continue;
       this.#parents.set(other, root);
-      this.of(root).room += this.#pools.get(other)?.room ?? 0;
+      this.of(root).room += this.#rooms.get(other)?.room ?? 0;
     }
   }
 
   of(group: WorkerGroup): { room: number } {
-    return this.#pools.get(this.#rootOf(group)) ?? { room: group.room };
+    return this.#rooms.get(this.#rootOf(group)) ?? { room: group.room };
   }
 
   #rootOf(group: WorkerGroup): WorkerGroup {

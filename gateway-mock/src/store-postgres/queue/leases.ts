@@ -40,19 +40,19 @@ const WANT_COLUMNS = {
   function_id: "$1::text[]",
   most: "$2::int[]",
   lease_ms: "$3::float8[]",
-  pool: "$13::int[]",
+  shared: "$13::int[]",
   room: "$14::int[]",
 };
 
 /**
  * Select and update in one statement. Due = pending, released, or its lease has ended: one condition. What was leased
- * and not returned counts as lost and is recorded. Of a pool's jobs those that are first in order are taken.
+ * and not returned counts as lost and is recorded. Of jobs that share a room those that are first in order are taken.
  */
 const CLAIM = `WITH known AS MATERIALIZED (
   SELECT holdfast.expect(${isRegistry("$6")})
 ), due AS MATERIALIZED (
   SELECT s.* FROM (SELECT d.*, w.room,
-    row_number() OVER (PARTITION BY w.pool ORDER BY d.available_at - d.priority * interval '1 second', d.id) AS place
+    row_number() OVER (PARTITION BY w.shared ORDER BY d.available_at - d.priority * interval '1 second', d.id) AS place
   FROM known CROSS JOIN ${rowsOf(WANT_COLUMNS, "w")}
   CROSS JOIN LATERAL (
     WITH p AS MATERIALIZED (SELECT * FROM ${prioritiesSince(7)}), enough AS MATERIALIZED (${ENOUGH})
@@ -96,17 +96,17 @@ export async function claim(
     claimId,
     request.registryVersion ?? null,
   ];
-  const { pools: rooms = [] } = request;
-  const pools = [
-    numberArray(wants.map(({ pool }) => pool ?? null)),
-    numberArray(wants.map(({ pool }) => (pool === undefined ? null : (rooms[pool] ?? 0)))),
+  const { rooms = [] } = request;
+  const shared = [
+    numberArray(wants.map(({ room }) => room ?? null)),
+    numberArray(wants.map(({ room }) => (room === undefined ? null : (rooms[room] ?? 0)))),
   ];
   return database.retrying("Jobs could not be claimed", async (query, attempt) => {
     await database.settled();
     // The statement may have been carried out although its answer was lost.
     const before = attempt === 1 ? [] : await query<TakenRow>(CLAIMED_BEFORE, [claimId, request.gatewayId]);
     if (before.length > 0) return withRuns(query, before, request.hasRunOf);
-    const rows = await bounds.look(functionIds, (look) => query<TakenRow>(CLAIM, [...params, ...look, ...pools]));
+    const rows = await bounds.look(functionIds, (look) => query<TakenRow>(CLAIM, [...params, ...look, ...shared]));
     bounds.recordTaken(rows);
     return withRuns(query, rows, request.hasRunOf);
   });

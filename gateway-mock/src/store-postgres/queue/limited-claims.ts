@@ -69,8 +69,8 @@ export async function claimLimited(
     numberArray(wants.map((want) => want.limits.throttle?.everyMs ?? null)),
     numberArray(wants.map((want) => want.limits.throttle?.burst ?? null)),
     request.registryVersion ?? null,
-    numberArray(wants.map(({ pool }) => (pool === undefined ? null : pool + 1))),
-    numberArray(request.pools ?? []),
+    numberArray(wants.map(({ room }) => (room === undefined ? null : room + 1))),
+    numberArray(request.rooms ?? []),
   ];
   const everyMs = new Map(wants.map(({ functionId, limits }) => [functionId, limits.throttle?.everyMs ?? 0]));
   return database.retrying("Jobs could not be claimed", async (query, attempt) => {

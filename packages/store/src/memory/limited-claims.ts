@@ -15,18 +15,18 @@ export interface LimitedTaken {
 /** Jobs of functions with limits, as the schema's function `claim_limited` gives them out. */
 export function claimLimited(
   { queue, flowRules, nowMs }: { readonly queue: Queue; readonly flowRules: FlowRuleRows; readonly nowMs: number },
-  { gatewayId, wants, pools = [] }: LimitedClaimRequest,
+  { gatewayId, wants, rooms = [] }: LimitedClaimRequest,
 ): LimitedTaken {
   const taken: Taken[] = [];
   const blocked: string[] = [];
-  const left = [...pools];
+  const left = [...rooms];
   let nextMs = Number.POSITIVE_INFINITY;
   for (const asked of wants) {
-    const room = asked.pool === undefined ? asked.limit : (left[asked.pool] ?? 0);
-    const want = { ...asked, limit: Math.min(asked.limit, room) };
+    const most = asked.room === undefined ? asked.limit : (left[asked.room] ?? 0);
+    const want = { ...asked, limit: Math.min(asked.limit, most) };
     if (want.limit <= 0 || queue.due(want.functionId).length === 0) continue;
     const chosen = choose(queue, flowRules, nowMs, want);
-    if (want.pool !== undefined) left[want.pool] = room - chosen.length;
+    if (want.room !== undefined) left[want.room] = most - chosen.length;
     const paced = new Map<string, number>();
     const took = chosen.map((job) => {
       if (job.throttle !== null && want.limits.throttle) paced.set(job.throttle, (paced.get(job.throttle) ?? 0) + 1);

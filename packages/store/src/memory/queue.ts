@@ -108,20 +108,20 @@ export class Queue {
       .sort((a, b) => placeOf(a) - placeOf(b) || byText(a.id, b.id));
   }
 
-  claim({ gatewayId, leaseMs, wants, pools = [] }: ClaimRequest): Taken[] {
-    const left = [...pools];
+  claim({ gatewayId, leaseMs, wants, rooms = [] }: ClaimRequest): Taken[] {
+    const left = [...rooms];
     const taken = wants
       .filter(({ limit }) => limit > 0)
-      .flatMap(({ functionId, limit, leaseMs: ownMs = leaseMs, pool }) =>
+      .flatMap(({ functionId, limit, leaseMs: ownMs = leaseMs, room }) =>
         this.due(functionId)
           .slice(0, limit)
-          .map((job) => ({ job, ownMs, pool })),
+          .map((job) => ({ job, ownMs, room })),
       )
       .sort((a, b) => placeOf(a.job) - placeOf(b.job) || byText(a.job.id, b.job.id))
-      .filter(({ pool }) => {
-        if (pool === undefined) return true;
-        left[pool] = (left[pool] ?? 0) - 1;
-        return (left[pool] ?? 0) >= 0;
+      .filter(({ room }) => {
+        if (room === undefined) return true;
+        left[room] = (left[room] ?? 0) - 1;
+        return (left[room] ?? 0) >= 0;
       })
       .map(({ job, ownMs }) => this.take(job, gatewayId, ownMs));
     return taken.sort((a, b) => orderOf(a) - orderOf(b) || byText(a.job.id, b.job.id));

@@ -192,15 +192,15 @@ export interface ClaimRequest {
   /** Of the registry that the wants rest on. Rejected (`isOutdated`) when the store's is another one by now. */
   readonly registryVersion?: number;
   readonly leaseMs: number;
-  /** "" = timers. Each function at most once. `pool`: the index of one of `pools`. */
+  /** "" = timers. Each function at most once. `room`: the index of one of `rooms`. */
   readonly wants: readonly {
     readonly functionId: string;
     readonly limit: number;
     readonly leaseMs?: number;
-    readonly pool?: number;
+    readonly room?: number;
   }[];
-  /** At most so many jobs of all wants of a pool together: those that are first in order. */
-  readonly pools?: readonly number[];
+  /** At most so many jobs of all wants that share the room together: those that are first in order. */
+  readonly rooms?: readonly number[];
   /** Whether the caller has the run that this timer belongs to, and needs it not read. Asked once they are leased. */
   readonly hasRunOf?: (timer: { readonly id: string; readonly runId: string }) => boolean;
 }
@@ -268,15 +268,15 @@ export interface LimitedClaimRequest {
     readonly limit: number;
     readonly leaseMs: number;
     readonly limits: ClaimLimits;
-    readonly pool?: number;
+    readonly room?: number;
   }[];
   /** As `ClaimRequest` has it, except that the wants are served one after the other. */
-  readonly pools?: readonly number[];
+  readonly rooms?: readonly number[];
 }
 
 export interface LimitedClaim {
   readonly jobs: readonly ClaimedJob[];
-  /** Functions of which due jobs are left; without those that their pool had no room for. */
+  /** Functions of which due jobs are left; without those of which none was looked at for want of room. */
   readonly blocked: readonly string[];
   readonly retryInMs: number | null;
 }

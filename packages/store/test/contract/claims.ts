@@ -54,11 +54,11 @@ export function claimsContract(bench: ContractBench): void {
           gatewayId: "gateway-a",
           leaseMs: 60_000,
           wants: [
-            { functionId: one, limit: 10, pool: 0 },
-            { functionId: two, limit: 10, pool: 0 },
-            { functionId: apart, limit: 1, pool: 1 },
+            { functionId: one, limit: 10, room: 0 },
+            { functionId: two, limit: 10, room: 0 },
+            { functionId: apart, limit: 1, room: 1 },
           ],
-          pools: [room, 10],
+          rooms: [room, 10],
         });
       const jobs = await claim(1);
       expect(jobs.map(({ id }) => id)[0]).toBe(first.jobId);

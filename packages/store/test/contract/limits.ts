@@ -121,10 +121,10 @@ export function limitsContract(bench: ContractBench): void {
     it("of functions that share workers no more is claimed than there is room for, one function after the other", async () => {
       const [one, two] = [`fn-${newId()}`, `fn-${newId()}`];
       for (const functionId of [one, one, two, two]) await seed(functionId, lane("aa", [`of ${functionId}`]));
-      const want = (functionId: string) => ({ functionId, limit: 10, leaseMs: 60_000, limits: limits([9]), pool: 0 });
+      const want = (functionId: string) => ({ functionId, limit: 10, leaseMs: 60_000, limits: limits([9]), room: 0 });
       const claims = async (functionIds: readonly string[], room: number): Promise<string[]> => {
         const wants = functionIds.map(want);
-        const { jobs } = await bench.store.claimLimited({ gatewayId: "gateway-a", wants, pools: [room] });
+        const { jobs } = await bench.store.claimLimited({ gatewayId: "gateway-a", wants, rooms: [room] });
         return jobs.map(({ functionId }) => functionId);
       };
       expect(await claims([two, one], 1)).toEqual([two]);

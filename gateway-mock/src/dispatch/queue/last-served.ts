@@ -1,18 +1,18 @@
-/** Owns whose turn it is where the workers of several functions have less room than there is work (docs/decisions/0171). */
+/** Owns who comes first where the workers of several functions have less room than there is work (docs/decisions/0171). */
 
 interface OfFunction {
   readonly functionId: string;
 }
 
 /** Who was given work how long ago, counted in looks into the queue. */
-export class Turns {
-  readonly #lastServed = new Map<string, number>();
+export class LastServed {
+  readonly #lookOf = new Map<string, number>();
   #looks = 0;
 
   /** What one look brought. */
-  recordServed(jobs: Iterable<OfFunction>): void {
+  record(jobs: Iterable<OfFunction>): void {
     this.#looks += 1;
-    for (const { functionId } of jobs) this.#lastServed.set(functionId, this.#looks);
+    for (const { functionId } of jobs) this.#lookOf.set(functionId, this.#looks);
   }
 
   /** Those that were served longest ago first. */
@@ -21,7 +21,7 @@ export class Turns {
   }
 
   /** Whether `these` come before `others`: none of them was served since one of the others was. */
-  areFirst(these: readonly OfFunction[], others: readonly OfFunction[]): boolean {
+  comeFirst(these: readonly OfFunction[], others: readonly OfFunction[]): boolean {
     return this.#lastOfAny(these) <= this.#lastOfAny(others);
   }
 
@@ -30,6 +30,6 @@ export class Turns {
   }
 
   #lastOf({ functionId }: OfFunction): number {
-    return this.#lastServed.get(functionId) ?? 0;
+    return this.#lookOf.get(functionId) ?? 0;
   }
 }
