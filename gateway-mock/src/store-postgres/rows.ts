@@ -34,7 +34,7 @@ export const IS_LEASED = `EXISTS (SELECT ${LEASED})`;
 export const SHOWN_STATUS = `CASE WHEN r.status IN ('PENDING', 'WAITING') AND ${IS_LEASED} THEN 'RUNNING' ELSE r.status END`;
 
 /** A run that a worker has begun says so with the first commit; until then its jobs say since when it is shown as running. */
-const SHOWN_START = `CASE WHEN r.started_at IS NULL AND r.status = 'PENDING' THEN (SELECT min(j.claimed_at) ${LEASED}) ELSE r.started_at END`;
+const SHOWN_START = `CASE WHEN r.started_at IS NULL AND r.status = 'PENDING' THEN (SELECT min(j.claimed_at) ${LEASED} AND j.kind IN ('pass', 'step')) ELSE r.started_at END`;
 
 export const shownHeadColumns = (): string => headColumns(SHOWN_STATUS, SHOWN_START);
 

@@ -118,7 +118,9 @@ export class Runs {
     const nowMs = this.#clock.nowMs();
     const leased = [...jobs].filter((job) => job.kind !== "timer" && job.leasedBy !== null && job.availableMs > nowMs);
     if (leased.length === 0 || (head.status !== "PENDING" && head.status !== "WAITING")) return head;
-    const claimedMs = leased.flatMap((job) => (job.claimedMs === null ? [] : [job.claimedMs]));
+    // Its `start` job says that it has not begun.
+    const begun = leased.filter(({ kind }) => kind === "pass" || kind === "step");
+    const claimedMs = begun.flatMap((job) => (job.claimedMs === null ? [] : [job.claimedMs]));
     const begins = head.status === "PENDING" && claimedMs.length > 0;
     return { ...head, status: "RUNNING", startedMs: head.startedMs ?? (begins ? Math.min(...claimedMs) : null) };
   }
