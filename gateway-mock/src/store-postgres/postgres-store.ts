@@ -247,7 +247,8 @@ function flowOf({
   "adoptLanes" | "postponeJob" | "loadWindow" | "loadEvents" | "saveCrons" | "repairCrons" | "loadCron"
 > {
   return {
-    adoptLanes: (adoptions) => adoptLanes(query, adoptions, () => sleep(timers, ADOPT_REST_MS)),
+    adoptLanes: (adoptions, version) =>
+      adoptLanes(query, adoptions, version ?? null, () => sleep(timers, ADOPT_REST_MS)),
     postponeJob: (fence, delayMs) => postponeJob(query, fence, delayMs),
     loadWindow: (window) => loadWindow(query, window),
     loadEvents: (eventIds) => loadEvents(query, eventIds),

@@ -27,7 +27,7 @@ test.each([
   for (const plans of PLANS) {
     const adoptions = ["limited", "other", "third"].map((functionId) => ({ functionId, lane: ONLY }));
     const { pages, pairs, result } = await pagesRead(db.sql, plans, async ({ query }) => {
-      await adoptLanes(query, adoptions, () => Promise.resolve());
+      await adoptLanes(query, adoptions, null, () => Promise.resolve());
       return query<{ jobs: number }>(
         "SELECT count(*)::int AS jobs FROM holdfast.queue WHERE slot_a = 'only' AND lane = 'aa'",
       );

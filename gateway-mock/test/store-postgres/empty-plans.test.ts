@@ -74,7 +74,7 @@ const statements: Readonly<Record<string, (ids: readonly string[]) => Promise<St
 };
 
 const adopt = (query: Query, lane: Lane | null): Promise<void> =>
-  adoptLanes(query, [{ functionId: "limited", lane }], () => Promise.resolve());
+  adoptLanes(query, [{ functionId: "limited", lane }], null, () => Promise.resolve());
 
 test("statements that were planned while the queue was empty read no more of a long one than they need", async () => {
   await db.sql.begin(async (tx) => {

@@ -139,7 +139,7 @@ export class Functions {
     // A gateway of the version before takes them for what no function has any more.
     const ofGraphs = this.graphs.crons(this.#parts.nowMs(), this.#parts.newId);
     if (ofGraphs.length > 0) await this.#store.repairGraphCrons(ofGraphs);
-    await this.#store.adoptLanes(this.#limited());
+    await this.#store.adoptLanes(this.#limited(), this.#version);
   }
 
   /** Stores what a worker brought; does nothing when it is known already. */
@@ -191,7 +191,7 @@ export class Functions {
     if (JSON.stringify(before) === JSON.stringify(stored)) return;
     this.#put(await this.#store.loadRegistry());
     await this.#store.saveCrons(appIds, stored, this.#crons(new Set(appIds)));
-    await this.#store.adoptLanes(this.#limited());
+    await this.#store.adoptLanes(this.#limited(), this.#version);
   }
 
   /** One after the other: what was read before a save must not replace what the save brought. */

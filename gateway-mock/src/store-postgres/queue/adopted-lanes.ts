@@ -1,7 +1,7 @@
 /** Puts the jobs of functions whose limits have changed into the lanes that they have now (docs/decisions/0172). */
 import { type LaneAdoption, lanesOf } from "@holdfast/store";
 import type { Query } from "../connection/database.ts";
-import { numberArray, rowsOf, textArray } from "../connection/pg-values.ts";
+import { isRegistry, numberArray, rowsOf, textArray } from "../connection/pg-values.ts";
 import { amongThe } from "./claim-rows.ts";
 
 /** So many rows of other lanes are locked at once: claims pass them by meanwhile. */
@@ -23,15 +23,16 @@ const COLUMNS = {
 const inOtherLanes = (bounds: string): string => `(SELECT q.id FROM holdfast.queue q
       WHERE w.is_only = 1 AND q.function_id || '' = w.function_id AND q.lane <> '' AND ${bounds} LIMIT ${JOBS_AT_ONCE})`;
 
+/** Gateways that know different registries would put jobs to and fro: who knows the newest one goes on. */
 const STRAYS = `SELECT x.id FROM ${rowsOf(COLUMNS, "w")} CROSS JOIN LATERAL (
     SELECT q.id FROM holdfast.queue q WHERE q.function_id = w.function_id AND q.lane = ''
     UNION ALL ${inOtherLanes("q.lane < LEAST(w.lane, w.started_lane)")}
     UNION ALL ${inOtherLanes("q.lane > LEAST(w.lane, w.started_lane) AND q.lane < GREATEST(w.lane, w.started_lane)")}
     UNION ALL ${inOtherLanes("q.lane > GREATEST(w.lane, w.started_lane)")}
-  ) x`;
+  ) x WHERE ${isRegistry("$8")}`;
 
-const HAS_STARTED =
-  "q.throttle IS NULL AND NOT (q.kind = 'pass' AND q.attempt = 0 AND q.iteration = 1 AND q.epoch = 0)";
+const HAS_STARTED = `q.throttle IS NULL AND NOT (q.kind = 'pass' AND q.attempt = 0 AND q.iteration = 1
+    AND (q.epoch = 0 OR q.unplaced_since IS NOT NULL))`;
 
 /** Of many jobs each is looked up once, by its id, and its function's row among the few that there are. */
 const ADOPT = `WITH stray AS MATERIALIZED (${STRAYS}), free AS MATERIALIZED (
@@ -51,6 +52,7 @@ SELECT (SELECT count(*) FROM stray)::int AS found, (SELECT count(*) FROM adopted
 export async function adoptLanes(
   query: Query,
   adoptions: readonly LaneAdoption[],
+  registryVersion: number | null,
   rest: () => Promise<void>,
 ): Promise<void> {
   if (adoptions.length === 0) return;
@@ -63,6 +65,7 @@ export async function adoptLanes(
     textArray(lanes.map((lane) => lane?.slots[1] ?? null)),
     textArray(lanes.map((lane) => lane?.throttle ?? null)),
     numberArray(lanes.map((lane) => (lane ? 1 : 0))),
+    registryVersion,
   ];
   for (let tries = 0; tries < TRIES; ) {
     const [row] = await query<{ found: number; adopted: number }>(ADOPT, params);

@@ -127,6 +127,9 @@ UPDATE holdfast.queue q SET available_at = now() + ${intervalOf("held.lease_ms")
 FROM held WHERE q.id = held.id AND ${amongThe("held")}
 RETURNING q.id, held.epoch`;
 
+/** Its limits may have changed while it was leased: it is in another lane then. */
+const IS_PACED_AGAIN = "held.lane IS NOT NULL AND q.lane = split_part(held.lane, '~', 1)";
+
 const RELEASE = `WITH ${heldJobs(
   {
     id: "$1::text[]",
@@ -153,7 +156,8 @@ const RELEASE = `WITH ${heldJobs(
   FROM paces WHERE g.function_id = paces.function_id AND g.kind = 'throttle' AND g.key = paces.key
 )
 UPDATE holdfast.queue q SET available_at = now() + ${intervalOf("held.hold_ms")}, leased_by = NULL, lost = held.lost,
-  lane = COALESCE(held.lane, q.lane), throttle = COALESCE(held.throttle, q.throttle),
+  lane = CASE WHEN ${IS_PACED_AGAIN} THEN held.lane ELSE q.lane END,
+  throttle = CASE WHEN ${IS_PACED_AGAIN} THEN held.throttle ELSE q.throttle END,
   unplaced_since = now() - ${intervalOf("held.unplaced_ms")},
   wanted_version = CASE WHEN held.hold_ms > 0 THEN
     COALESCE(held.wanted, (SELECT r.app_version FROM holdfast.runs r WHERE r.id = q.run_id)) END

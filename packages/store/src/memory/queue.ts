@@ -175,11 +175,12 @@ export class Queue {
       job.availableMs = this.#clock.nowMs() + (release.holdMs ?? 0);
       job.leasedBy = null;
       job.lost = release.lost;
-      if (release.paced) {
+      // Its limits may have changed while it was leased: it is in another lane then.
+      if (release.paced && job.lane === release.paced.lane.split("~", 1)[0]) {
         job.lane = release.paced.lane;
         job.throttle = release.paced.throttle;
-        this.#watch().unstarted(job);
       }
+      if (release.paced) this.#watch().unstarted(job);
       job.unplacedSinceMs = release.unplaced ? this.#clock.nowMs() - release.unplaced.sinceMs : null;
       // Only what is put off waits for a version.
       job.wantedVersion = (release.holdMs ?? 0) > 0 ? (release.unplaced?.version ?? this.#versionOf(job)) : null;
@@ -240,8 +241,9 @@ export class Queue {
   #adopt(job: JobRow, lane: Lane): void {
     const { id, startedId } = lanesOf(lane);
     if (job.lane === id || job.lane === startedId) return;
-    const { kind, attempt, iteration, epoch, throttle } = job;
-    const hasStarted = throttle === null && !(kind === "pass" && attempt === 0 && iteration === 1 && epoch === 0);
+    const { kind, attempt, iteration, epoch, throttle, unplacedSinceMs } = job;
+    const isFirstPass = kind === "pass" && attempt === 0 && iteration === 1;
+    const hasStarted = throttle === null && !(isFirstPass && (epoch === 0 || unplacedSinceMs !== null));
     for (const slot of slotsOf(job)) this.#bySlot.delete(slot, job);
     job.lane = hasStarted ? startedId : id;
     job.slotA = lane.slots[0] ?? null;

@@ -96,8 +96,10 @@ export class StoreOnTables extends ReadsOnTables implements Store {
     return { ...rest, jobs: await this.#withRuns(taken) };
   }
 
-  adoptLanes(adoptions: Parameters<Store["adoptLanes"]>[0]): Promise<void> {
-    return this.#access.call(() => this.#tables.jobs.adoptLanes(adoptions));
+  adoptLanes(...[adoptions, version]: Parameters<Store["adoptLanes"]>): Promise<void> {
+    const { jobs, registry } = this.#tables;
+    const isKnown = (): boolean => version === undefined || version === registry.version;
+    return this.#access.call(() => jobs.adoptLanes(isKnown() ? adoptions : []));
   }
 
   postponeJob(fence: Parameters<Store["postponeJob"]>[0], delayMs: number): Promise<boolean> {

@@ -111,9 +111,10 @@ export interface Store
   claimLimited(request: LimitedClaimRequest): Promise<LimitedClaim>;
   /**
    * Puts jobs of these functions into the lanes that they have now, those that workers have at the moment as well: they
-   * count. A first pass that no worker has had waits for the throttle, if there is one.
+   * count. A first pass that no worker has had waits for the throttle, if there is one. Nothing is done when the
+   * registry is of another version by then.
    */
-  adoptLanes(adoptions: readonly LaneAdoption[]): Promise<void>;
+  adoptLanes(adoptions: readonly LaneAdoption[], registryVersion?: number): Promise<void>;
 
   /**
    * Moves lease ends to now + `leaseMs` and makes the gateway that asks the holder, also of a lease that had ended or

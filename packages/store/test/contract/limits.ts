@@ -224,10 +224,22 @@ export function limitsContract(bench: ContractBench): void {
       const request = { gatewayId: "gateway-a", leaseMs: 60_000, wants: [{ functionId: fn, limit: 1 }] };
       expect(await bench.store.claim(request)).toHaveLength(1);
       for (const key of ["x", "y"]) await seed(fn, lane(`c${key}`, [`${old} ${key}`, old]));
-      await bench.store.adoptLanes([{ functionId: fn, lane: lane("aa", [now]) }]);
+      const { version } = await bench.store.loadRegistry();
+      await bench.store.adoptLanes([{ functionId: fn, lane: lane("bb", [old]) }], version + 1);
+      await bench.store.adoptLanes([{ functionId: fn, lane: lane("aa", [now]) }], version);
       // The one that is at work counts, too.
       expect((await claim(bench.store, fn, limits([2]))).jobs).toHaveLength(1);
       expect((await claim(bench.store, fn, limits([9]))).jobs).toHaveLength(3);
+    });
+
+    it("a start that is returned after its function has lost its throttle is not paced", async () => {
+      const fn = `fn-${newId()}`;
+      await seed(fn, lane("aa", [], `of ${fn}`));
+      const [job] = (await claim(bench.store, fn, limits([], { throttle: { everyMs: 3_600_000, burst: 1 } }))).jobs;
+      await bench.store.adoptLanes([{ functionId: fn, lane: lane("bb", [`now ${fn}`]) }]);
+      const fence = { jobId: job?.id ?? "", epoch: job?.epoch ?? 0 };
+      expect(await bench.store.releaseLeases([{ ...fence, lost: false, paced: job?.paced ?? null }])).toEqual([true]);
+      expect((await claim(bench.store, fn, limits([1]))).jobs.map(({ paced }) => paced)).toEqual([null]);
     });
 
     it("a throttle that a function has come to have paces what has not started, and nothing else", async () => {
