@@ -2,10 +2,12 @@
 import { silentLog, systemClock, systemRandom, systemTimers } from "@holdfast/core";
 import { type ExecutorRequest, encodeJsonBytes, type GatewayFrame, parseJsonBytes } from "@holdfast/protocol";
 import type { AppRecord, Store } from "@holdfast/store";
-import { waitFor } from "@holdfast/testing";
+import { createDatabase, type TestDatabase, waitFor } from "@holdfast/testing";
+import { afterEach, beforeEach, inject } from "vitest";
 import { Dispatcher } from "../../src/dispatch/dispatcher.ts";
 import { DEFAULT_DISPATCHER_SETTINGS, type DispatcherSettings } from "../../src/dispatch/ports.ts";
 import type { WorkerSession } from "../../src/dispatch/workers/connected-worker.ts";
+import { openPostgresStore } from "../../src/store-postgres/index.ts";
 import { type Answer, type Payload, replyOf } from "./raw-worker.ts";
 
 /** An app of functions that run on the event of their name, by name, with their options. */
@@ -41,6 +43,41 @@ export function engineOf(store: Store, gatewayId: string, settings: Partial<Disp
       ...settings,
     },
   });
+}
+
+/** Looks into the queue that nothing has asked for come too late to help a test. */
+export const NEVER_POLLS: Partial<DispatcherSettings> = { pollMinMs: 600_000, pollMaxMs: 600_000 };
+
+/** Before each test a started engine that knows the app; `changed` are the store's calls that it has otherwise. */
+export function useEngine(
+  app: AppRecord,
+  changed: (store: Store) => Partial<Store>,
+  settings: Partial<DispatcherSettings> = {},
+): { readonly store: Store; readonly engine: Dispatcher } {
+  let db: TestDatabase;
+  let store: Store;
+  let engine: Dispatcher;
+  beforeEach(async () => {
+    db = await createDatabase(inject("postgresUrl"));
+    store = openPostgresStore({ url: db.url, maxConnections: 5 });
+    await store.migrate();
+    engine = engineOf({ ...store, ...changed(store) }, "here", settings);
+    await engine.register([app]);
+    await engine.start();
+  });
+  afterEach(async () => {
+    await engine.stop();
+    await store.close();
+    await db.drop();
+  });
+  return {
+    get store() {
+      return store;
+    },
+    get engine() {
+      return engine;
+    },
+  };
 }
 
 /** A worker of an engine, without a socket. */
