@@ -6,6 +6,7 @@ import type { ClockReading } from "@holdfast/core";
 import { type Decision, isEnded, type JobState, needsWorker, type RunState } from "@holdfast/engine";
 import type { Fence, NewEvent, NewJob } from "@holdfast/store";
 import type { AfterControls } from "./registry/controls.ts";
+import type { AfterAdoption } from "./registry/lane-adoptions.ts";
 import type { ConnectedWorker } from "./workers/connected-worker.ts";
 import type { Dispatch } from "./workers/dispatch.ts";
 
@@ -59,7 +60,7 @@ export type AfterRequest =
   /** A plain gateway has found no worker that acknowledges it. */
   | { readonly do: "REQUEST_UNACKNOWLEDGED"; readonly dispatch: Dispatch };
 
-export type DispatcherEffect = AfterCommit | AfterRequest | AfterControls;
+export type DispatcherEffect = AfterCommit | AfterRequest | AfterControls | AfterAdoption;
 export type Emit<Effect> = (effect: Effect) => void;
 
 /** A decision that was stored. */

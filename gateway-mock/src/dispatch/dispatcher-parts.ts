@@ -32,6 +32,7 @@ import { WaitingRuns } from "./queue/waiting-runs.ts";
 import { WorkerReplies } from "./queue/worker-replies.ts";
 import { ControlCommands } from "./registry/control-commands.ts";
 import { Functions } from "./registry/functions.ts";
+import { LaneAdoptions } from "./registry/lane-adoptions.ts";
 import { BulkJobs } from "./repair/bulk-jobs.ts";
 import { Repairs } from "./repair/repairs.ts";
 import { RunCache } from "./run-cache.ts";
@@ -62,6 +63,7 @@ export interface DispatcherParts {
   readonly admission: Admission;
   readonly backlog: Backlog;
   readonly functions: Functions;
+  readonly adoptions: LaneAdoptions;
   readonly controlCommands: ControlCommands;
   readonly starter: Starter;
   readonly intake: EventIntake;
@@ -109,7 +111,8 @@ export function createDispatcherParts(given: DispatcherOptions, emit: Emit<Dispa
   const options = { ...given, log };
   const expressions = new Expressions(log);
   const newId = createUlidFactory(clock, random);
-  const functions = new Functions({ store, log, expressions, random, newId, nowMs: () => time.nowMs(), emit });
+  const adoptions = new LaneAdoptions({ ...options, emit });
+  const functions = new Functions({ ...options, adoptions, expressions, newId, nowMs: () => time.nowMs(), emit });
   const { controls } = functions;
   const queueOf = (functionId: string, version: string) => functions.queueOf(functionId, version);
   const isDrained = ({ environment, instanceId }: WorkerSession) => controls.isDrained(environment, instanceId);
@@ -124,6 +127,7 @@ export function createDispatcherParts(given: DispatcherOptions, emit: Emit<Dispa
     backlog,
     queueOf,
     isPaused: (id) => controls.pauseOf(id) !== null,
+    hasNewLimits: (id) => adoptions.isUnderWay(id),
   });
   const notifyLease = () => (admission.isDraining ? null : { gatewayId, leaseMs: NOTIFY_LEASE_MS });
   const shared = { notices, spans, counters, proofs, time, runs, workers, expressions, functions };
@@ -150,6 +154,7 @@ export function createDispatcherParts(given: DispatcherOptions, emit: Emit<Dispa
   const bulkJobs = new BulkJobs(options, { ...parts, repairs }, emit);
   return {
     ...parts,
+    adoptions,
     functionCounts,
     lostCommits: new LostCommits(options, parts),
     invocations: new Invocations(options, { ...base, starter, intake }),

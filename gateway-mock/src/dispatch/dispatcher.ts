@@ -243,7 +243,7 @@ export class Dispatcher {
   async drain(): Promise<void> {
     this.#parts.admission.drain();
     this.#registryPoller?.stop();
-    await this.#parts.loop.stop();
+    await Promise.all([this.#parts.adoptions.stop(), this.#parts.loop.stop()]);
   }
 
   /** Resolves when workers whose socket is gone have had the time to go on with their work at another gateway. */
@@ -358,6 +358,7 @@ export class Dispatcher {
       case "WORKER_FREED":
         return loop.wakeIfBacklogged();
       case "JOBS_DUE":
+      case "LANES_ADOPTED":
         return loop.wake();
       case "REQUEST_TOO_LARGE":
         return failed.failTooLarge(effect.job, effect.bytes);

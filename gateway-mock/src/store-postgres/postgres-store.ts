@@ -9,7 +9,6 @@ import {
   type Log,
   type Random,
   silentLog,
-  sleep,
   systemClock,
   systemRandom,
   systemTimers,
@@ -236,19 +235,14 @@ function writesOf(writer: GroupCommit, wakes: Wakes): Pick<Store, "commit" | "in
   };
 }
 
-/** Before what other transactions had locked is tried again. */
-const ADOPT_REST_MS = 50;
-
 function flowOf({
   query,
-  options: { timers },
 }: Database): Pick<
   Store,
   "adoptLanes" | "postponeJob" | "loadWindow" | "loadEvents" | "saveCrons" | "repairCrons" | "loadCron"
 > {
   return {
-    adoptLanes: (adoptions, version) =>
-      adoptLanes(query, adoptions, version ?? null, () => sleep(timers, ADOPT_REST_MS)),
+    adoptLanes: (adoptions, version) => adoptLanes(query, adoptions, version ?? null),
     postponeJob: (fence, delayMs) => postponeJob(query, fence, delayMs),
     loadWindow: (window) => loadWindow(query, window),
     loadEvents: (eventIds) => loadEvents(query, eventIds),

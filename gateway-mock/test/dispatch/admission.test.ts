@@ -8,7 +8,13 @@ import { VersionHolds } from "../../src/dispatch/queue/version-holds.ts";
 import type { ConnectedWorker } from "../../src/dispatch/workers/connected-worker.ts";
 import type { Workers } from "../../src/dispatch/workers/workers.ts";
 
-const FACTS: AdmissionFacts = { versionPolicy: "prefer", isDraining: false, isPaused: false, hasBacklog: false };
+const FACTS: AdmissionFacts = {
+  versionPolicy: "prefer",
+  isDraining: false,
+  isPaused: false,
+  hasNewLimits: false,
+  hasBacklog: false,
+};
 const functionId = "shop-order";
 const due = { functionId, isDue: true, isLimited: false };
 const NEW_RUN = { at: "NEW_RUN", newestVersion: "2", ...due } as const;
@@ -53,6 +59,14 @@ test.each([NEW_RUN, NEXT_JOB])(
     expect(mayStart(work, FACTS).may).toBe(true);
   },
 );
+
+test("START-5: while limits are new, nothing that they count is claimed", () => {
+  const facts = { hasNewLimits: true };
+  expect(said(CLAIM, facts)).toBe("LIMITS");
+  expect(said(CLAIM, { ...facts, isDraining: true })).toBe("GATEWAY_DRAINING");
+  for (const work of [RECALL, FIRST_PASS, BEGUN_RUN, VERSION_MISSING])
+    expect(mayStart(work, { ...FACTS, ...facts }).may).toBe(true);
+});
 
 test("START-6: new runs start on the newest version, whatever the policy", () => {
   for (const versionPolicy of ["prefer", "strict", "any"] as const) {
@@ -101,7 +115,8 @@ function bench(room: number) {
   };
   const clock = fakeClock();
   const queueOf = (_functionId: string, version: string): string => `q${version}`;
-  const admission = new Admission({ clock, versionPolicy: "prefer", workers, backlog, queueOf, isPaused: () => false });
+  const is = { isPaused: () => false, hasNewLimits: () => false };
+  const admission = new Admission({ clock, versionPolicy: "prefer", workers, backlog, queueOf, ...is });
   const setServed = (value: boolean): void => {
     isServed = value;
   };

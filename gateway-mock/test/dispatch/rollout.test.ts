@@ -33,7 +33,8 @@ test("a run begins with the version of the rollout or with the newest other one,
 });
 
 test("START-6: a run that a rollout gives to another version is not leased on creation, and waits for that version", () => {
-  const facts = { versionPolicy: "any", isDraining: false, isPaused: false, hasBacklog: false } as const;
+  const none = { isDraining: false, isPaused: false, hasNewLimits: false, hasBacklog: false };
+  const facts = { versionPolicy: "any", ...none } as const;
   const work = { at: "NEW_RUN", functionId: "shop-order", newestVersion: "2", isDue: true, isLimited: false } as const;
   expect(mayStart({ ...work, rolledOut: "1" }, facts)).toEqual({ may: false, why: "VERSION", isElsewhere: false });
   expect(mayStart({ ...work, rolledOut: "2" }, facts)).toMatchObject({ may: true, version: "2" });

@@ -81,7 +81,7 @@ function bench({ room = 1, isPaused = false, slots = [] }: Setup = {}) {
   const settings = { ...DEFAULT_DISPATCHER_SETTINGS, gatewayId: "here" };
   const options = { store, clock, random: seededRandom(1), log: silentLog, settings } as unknown as DispatcherOptions;
   const admission = new Admission({
-    ...{ clock, workers, versionPolicy: "prefer", isPaused: () => isPaused },
+    ...{ clock, workers, versionPolicy: "prefer", isPaused: () => isPaused, hasNewLimits: () => false },
     backlog: { has: () => true },
     queueOf: () => "default",
   });

@@ -68,6 +68,7 @@ function reasonOf({ jobs = [job()], waits = [], facts = [], holder = { at: "gate
     ahead: 0,
     lastStep: null,
     isDraining: false,
+    hasNewLimits: false,
     leasingMs: null,
     pause: null,
     ...more,
@@ -105,6 +106,12 @@ test.each<[string, Scene, WaitingReason | null, string | RegExp]>([
     { pause: { sinceMs: NOW, note: "the bank is down" }, versions: [gone] },
     "FUNCTION_PAUSED",
     "Its function is paused since 2026-01-01T00:00:00.000Z: the bank is down.",
+  ],
+  [
+    "its function has new limits",
+    { hasNewLimits: true },
+    "LIMITS",
+    "Its function has new limits: all of its runs are to be counted by them before more start.",
   ],
   [
     "no worker serves the queue",

@@ -6,9 +6,9 @@ import { createTestDatabase, type TestDatabase } from "./harness.ts";
 import { fillQueue } from "./long-queues.ts";
 import { PLANS, pagesRead } from "./pages-read.ts";
 
-/** More than are adopted at once, so that the later ones pass what the first ones have left behind. */
 const JOBS = 12_000;
 const ONLY: Lane = { id: "aa", slots: ["only"], throttle: null };
+const ADOPTIONS = ["limited", "other", "third"].map((functionId) => ({ functionId, lane: ONLY }));
 
 let db: TestDatabase;
 
@@ -19,6 +19,20 @@ beforeAll(async () => {
 
 afterAll(() => db.drop());
 
+test("jobs that others have locked are left, and so are those of a registry that is not the newest", async () => {
+  await fillQueue(db, 3, { lane: "''", function_id: "'limited'" });
+  const adopt = (version: number | null) =>
+    adoptLanes((text, params) => db.sql.unsafe(text, params as never[]) as never, ADOPTIONS, version);
+  expect(await adopt(-1)).toEqual({ moved: 0, left: [] });
+  await db.sql.begin(async (tx) => {
+    await tx.unsafe("SELECT id FROM holdfast.queue LIMIT 1 FOR UPDATE");
+    expect(await adopt(null)).toEqual({ moved: 2, left: ["limited"] });
+    expect(await adopt(null)).toEqual({ moved: 0, left: ["limited"] });
+  });
+  expect(await adopt(null)).toEqual({ moved: 1, left: [] });
+  expect(await adopt(null)).toEqual({ moved: 0, left: [] });
+});
+
 test.each([
   ["no lane", { lane: "''" }],
   ["lanes of their own", { lane: "'k' || i % 100", slot_a: "'of ' || i % 100" }],
@@ -27,7 +41,10 @@ test.each([
   for (const plans of PLANS) {
     const adoptions = ["limited", "other", "third"].map((functionId) => ({ functionId, lane: ONLY }));
     const { pages, pairs, result } = await pagesRead(db.sql, plans, async ({ query }) => {
-      await adoptLanes(query, adoptions, null, () => Promise.resolve());
+      for (let left = adoptions; left.length > 0; ) {
+        const { left: ids } = await adoptLanes(query, left, null);
+        left = left.filter(({ functionId }) => ids.includes(functionId));
+      }
       return query<{ jobs: number }>(
         "SELECT count(*)::int AS jobs FROM holdfast.queue WHERE slot_a = 'only' AND lane = 'aa'",
       );

@@ -1,4 +1,4 @@
-import type { Lane } from "@holdfast/store";
+import type { Lane, LanesAdopted } from "@holdfast/store";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Param, Query } from "../../src/store-postgres/connection/database.ts";
 import { migrate } from "../../src/store-postgres/connection/migrate.ts";
@@ -73,8 +73,8 @@ const statements: Readonly<Record<string, (ids: readonly string[]) => Promise<St
     ),
 };
 
-const adopt = (query: Query, lane: Lane | null): Promise<void> =>
-  adoptLanes(query, [{ functionId: "limited", lane }], null, () => Promise.resolve());
+const adopt = (query: Query, lane: Lane | null): Promise<LanesAdopted> =>
+  adoptLanes(query, [{ functionId: "limited", lane }], null);
 
 test("statements that were planned while the queue was empty read no more of a long one than they need", async () => {
   await db.sql.begin(async (tx) => {

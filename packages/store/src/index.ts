@@ -160,6 +160,7 @@ export {
   type JobKind,
   type Lane,
   type LaneAdoption,
+  type LanesAdopted,
   type LeaseExtension,
   type LeaseRelease,
   type LimitedClaim,

@@ -19,6 +19,8 @@ export interface AdmissionParts {
   readonly backlog: Pick<Backlog, "has">;
   /** Where pausing a function comes in: nothing of such a function is handed out. */
   readonly isPaused: (functionId: string) => boolean;
+  /** Its jobs are being put into the lanes of new limits. */
+  readonly hasNewLimits: (functionId: string) => boolean;
 }
 
 /** A place of a worker that is taken for the work. */
@@ -46,12 +48,13 @@ export class Admission {
   }
 
   mayStart(work: Work): Admittance {
-    const { versionPolicy, backlog, isPaused } = this.#parts;
+    const { versionPolicy, backlog, isPaused, hasNewLimits } = this.#parts;
     const { functionId } = work;
     return mayStart(work, {
       versionPolicy,
       isDraining: this.#isDraining,
       isPaused: isPaused(functionId),
+      hasNewLimits: hasNewLimits(functionId),
       hasBacklog: work.at === "NEW_RUN" && backlog.has(functionId),
     });
   }

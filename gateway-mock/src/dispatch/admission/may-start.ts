@@ -53,6 +53,8 @@ export interface AdmissionFacts {
   readonly isDraining: boolean;
   /** Nothing of the function starts. */
   readonly isPaused: boolean;
+  /** Jobs of the function are being put into the lanes of new limits. */
+  readonly hasNewLimits: boolean;
   /** Older jobs of the function are known to wait. */
   readonly hasBacklog: boolean;
 }
@@ -71,7 +73,7 @@ export type Waiting =
   | { readonly may: false; readonly why: "GATEWAY_DRAINING" }
   | { readonly may: false; readonly why: "FUNCTION_PAUSED" }
   | { readonly may: false; readonly why: "NOT_DUE" }
-  /** The claim counts it against the limits of its function. */
+  /** The claim counts it against the limits of its function, once all of its jobs are counted by them. */
   | { readonly may: false; readonly why: "LIMITS" }
   /** Older work of the function comes first. */
   | { readonly may: false; readonly why: "BACKLOG" }
@@ -98,7 +100,8 @@ const OLDER_AFTER_MS = { prefer: 5_000, any: 250, strict: null } as const satisf
  * START-3. Nothing of a paused function is handed out.
  * START-4. A new run does not overtake older jobs of its function that wait. What a run goes on with does: it is older
  *     than they are.
- * START-5. What limits count is handed out by the claim alone.
+ * START-5. What limits count is handed out by the claim alone, and not while limits are new: what waits and what is at
+ *     work is to be counted by them first.
  * START-6. New runs begin on the newest version, or on the one that their app's rollout gives them; what has begun
  *     stays with its own, as the policy says.
  * START-7. Work goes only to workers that serve the queue of its function, in the version that they run (`Workers`).
@@ -110,7 +113,7 @@ export function mayStart(work: Work, facts: AdmissionFacts): Admittance {
     case "NEXT_JOB":
       return whyNot(work, facts) ?? onlyBy(versionOf(work.version, facts));
     case "CLAIM":
-      return whyClosed(facts) ?? BY_ANY;
+      return whyClosed(facts) ?? (facts.hasNewLimits ? LIMITS : BY_ANY);
     case "RECALL":
       return whyClosed(facts) ?? onlyBy(work.version);
     case "FIRST_PASS":

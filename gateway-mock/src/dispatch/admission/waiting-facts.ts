@@ -102,6 +102,8 @@ export interface WaitingFacts {
   /** The step whose result was stored last; null: none, or not asked for. A pass in place says nothing of the next one. */
   readonly lastStep: string | null;
   readonly isDraining: boolean;
+  /** Its function's jobs are being put into the lanes of new limits. */
+  readonly hasNewLimits: boolean;
   /** How long the database took to lease work, where that was lately too long for it to leave at once; null: it was not. */
   readonly leasingMs: number | null;
   readonly pause: { readonly sinceMs: number; readonly note: string | null } | null;

@@ -17,6 +17,7 @@ export function dueReason(facts: WaitingFacts, job: OpenJob): FoundReason {
   const missing = whyNoWorker(facts);
   if (missing) return { ...missing, step };
   if (isDraining) return { reason: "GATEWAY_DRAINING", message: "This gateway is shutting down.", step };
+  if (facts.hasNewLimits) return { reason: "LIMITS", message: NEW_LIMITS, step };
   const full = job.leasedBy === null ? facts.limits.find(({ limit, use }) => use.taken >= limit) : undefined;
   if (full) return { ...fullText(full, nowMs), step };
   if (facts.throttledUntilMs !== null && facts.throttledUntilMs > nowMs) {
@@ -51,6 +52,8 @@ export function dueReason(facts: WaitingFacts, job: OpenJob): FoundReason {
     step,
   };
 }
+
+const NEW_LIMITS = "Its function has new limits: all of its runs are to be counted by them before more start.";
 
 const runsAhead = (ahead: number): string => (ahead >= MAX_AHEAD ? `${MAX_AHEAD} or more runs` : plural(ahead, "run"));
 const come = (ahead: number): string => (ahead === 1 ? "comes" : "come");

@@ -196,6 +196,7 @@ export class WaitingRuns {
       ahead: places.ahead[asked.ahead.findIndex(({ jobId }) => jobId === job?.id)] ?? 0,
       lastStep,
       isDraining: !admittance.may && admittance.why === "GATEWAY_DRAINING",
+      hasNewLimits: !admittance.may && admittance.why === "LIMITS",
       leasingMs: this.#parts.dispatches.late.slow?.tookMs ?? null,
       pause: functions.controls.pauseOf(functionId),
     };

@@ -35,6 +35,7 @@ import {
 } from "@holdfast/store";
 import { type AfterControls, Controls } from "./controls.ts";
 import { FunctionQueues } from "./function-queues.ts";
+import type { LaneAdoptions } from "./lane-adoptions.ts";
 import { PublishedGraphs } from "./published-graphs.ts";
 
 /** A function as the engine needs it. */
@@ -59,6 +60,7 @@ export interface KnownFunction extends RunOptions {
 export interface FunctionsParts {
   readonly store: Store;
   readonly log: Log;
+  readonly adoptions: Pick<LaneAdoptions, "review">;
   readonly expressions: Expressions;
   readonly random: Random;
   readonly newId: () => string;
@@ -139,7 +141,7 @@ export class Functions {
     // A gateway of the version before takes them for what no function has any more.
     const ofGraphs = this.graphs.crons(this.#parts.nowMs(), this.#parts.newId);
     if (ofGraphs.length > 0) await this.#store.repairGraphCrons(ofGraphs);
-    await this.#store.adoptLanes(this.#limited(), this.#version);
+    this.#parts.adoptions.review(this.#limited(), this.#version);
   }
 
   /** Stores what a worker brought; does nothing when it is known already. */
@@ -191,7 +193,7 @@ export class Functions {
     if (JSON.stringify(before) === JSON.stringify(stored)) return;
     this.#put(await this.#store.loadRegistry());
     await this.#store.saveCrons(appIds, stored, this.#crons(new Set(appIds)));
-    await this.#store.adoptLanes(this.#limited(), this.#version);
+    this.#parts.adoptions.review(this.#limited(), this.#version);
   }
 
   /** One after the other: what was read before a save must not replace what the save brought. */

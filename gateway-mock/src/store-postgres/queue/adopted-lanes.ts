@@ -1,13 +1,14 @@
 /** Puts the jobs of functions whose limits have changed into the lanes that they have now (docs/decisions/0172). */
-import { type LaneAdoption, lanesOf } from "@holdfast/store";
+import { type LaneAdoption, type LanesAdopted, lanesOf } from "@holdfast/store";
 import type { Query } from "../connection/database.ts";
 import { isRegistry, numberArray, rowsOf, textArray } from "../connection/pg-values.ts";
 import { amongThe } from "./claim-rows.ts";
 
-/** So many rows of other lanes are locked at once: claims pass them by meanwhile. */
-const JOBS_AT_ONCE = 5_000;
-/** What other transactions had locked is tried again, so often. */
-const TRIES = 20;
+/**
+ * So many of a function are put into their lane at once, and are locked meanwhile. Each time all of its jobs are read to
+ * find those that are in no lane, so that fewer at once would take longer.
+ */
+const JOBS_AT_ONCE = 50_000;
 
 const COLUMNS = {
   function_id: "$1::text[]",
@@ -24,8 +25,8 @@ const inOtherLanes = (bounds: string): string => `(SELECT q.id FROM holdfast.que
       WHERE w.is_only = 1 AND q.function_id || '' = w.function_id AND q.lane <> '' AND ${bounds} LIMIT ${JOBS_AT_ONCE})`;
 
 /** Gateways that know different registries would put jobs to and fro: who knows the newest one goes on. */
-const STRAYS = `SELECT x.id FROM ${rowsOf(COLUMNS, "w")} CROSS JOIN LATERAL (
-    SELECT q.id FROM holdfast.queue q WHERE q.function_id = w.function_id AND q.lane = ''
+const STRAYS = `SELECT x.id, w.function_id FROM ${rowsOf(COLUMNS, "w")} CROSS JOIN LATERAL (
+    (SELECT q.id FROM holdfast.queue q WHERE q.function_id = w.function_id AND q.lane = '' LIMIT ${JOBS_AT_ONCE})
     UNION ALL ${inOtherLanes("q.lane < LEAST(w.lane, w.started_lane)")}
     UNION ALL ${inOtherLanes("q.lane > LEAST(w.lane, w.started_lane) AND q.lane < GREATEST(w.lane, w.started_lane)")}
     UNION ALL ${inOtherLanes("q.lane > GREATEST(w.lane, w.started_lane)")}
@@ -44,20 +45,28 @@ const ADOPT = `WITH stray AS MATERIALIZED (${STRAYS}), free AS MATERIALIZED (
     slot_b = CASE w.is_only WHEN 0 THEN q.slot_b ELSE w.slot_b END,
     throttle = CASE WHEN w.is_only = 0 THEN q.throttle WHEN ${HAS_STARTED} THEN NULL ELSE w.throttle END
   FROM ${rowsOf(COLUMNS, "w")} WHERE w.function_id = q.function_id || '' AND ${amongThe("free")}
-  RETURNING q.id
+  RETURNING q.function_id
+), counts AS (
+  SELECT function_id, count(*) AS found, 0 AS moved FROM stray GROUP BY function_id
+  UNION ALL SELECT function_id, 0, count(*) FROM adopted GROUP BY function_id
 )
-SELECT (SELECT count(*) FROM stray)::int AS found, (SELECT count(*) FROM adopted)::int AS adopted`;
+SELECT function_id, sum(moved)::int AS moved,
+  sum(moved) < sum(found) OR sum(found) >= ${JOBS_AT_ONCE} AS is_left FROM counts GROUP BY function_id`;
 
-/** `rest` is between tries at what other transactions have locked. */
+interface AdoptedRow {
+  readonly function_id: string;
+  readonly moved: number;
+  readonly is_left: boolean;
+}
+
 export async function adoptLanes(
   query: Query,
   adoptions: readonly LaneAdoption[],
   registryVersion: number | null,
-  rest: () => Promise<void>,
-): Promise<void> {
-  if (adoptions.length === 0) return;
+): Promise<LanesAdopted> {
+  if (adoptions.length === 0) return { moved: 0, left: [] };
   const lanes = adoptions.map(({ lane }) => lane && { ...lane, ...lanesOf(lane) });
-  const params = [
+  const rows = await query<AdoptedRow>(ADOPT, [
     textArray(adoptions.map(({ functionId }) => functionId)),
     textArray(lanes.map((lane) => lane?.id ?? null)),
     textArray(lanes.map((lane) => lane?.startedId ?? null)),
@@ -66,12 +75,9 @@ export async function adoptLanes(
     textArray(lanes.map((lane) => lane?.throttle ?? null)),
     numberArray(lanes.map((lane) => (lane ? 1 : 0))),
     registryVersion,
-  ];
-  for (let tries = 0; tries < TRIES; ) {
-    const [row] = await query<{ found: number; adopted: number }>(ADOPT, params);
-    if (!row || row.found === 0) return;
-    if (row.adopted > 0) continue;
-    tries += 1;
-    await rest();
-  }
+  ]);
+  return {
+    moved: rows.reduce((sum, { moved }) => sum + moved, 0),
+    left: rows.flatMap((row) => (row.is_left ? [row.function_id] : [])),
+  };
 }

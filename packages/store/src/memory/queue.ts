@@ -5,6 +5,7 @@ import type {
   Fence,
   Lane,
   LaneAdoption,
+  LanesAdopted,
   LeaseExtension,
   LeaseRelease,
   NewJob,
@@ -230,12 +231,16 @@ export class Queue {
     return true;
   }
 
-  adoptLanes(adoptions: readonly LaneAdoption[]): void {
+  adoptLanes(adoptions: readonly LaneAdoption[]): LanesAdopted {
+    let moved = 0;
     for (const { functionId, lane } of adoptions)
       for (const job of this.#byFunction.of(functionId)) {
+        const before = job.lane;
         if (lane === null && job.lane === "") job.lane = "-";
         if (lane !== null) this.#adopt(job, lane);
+        if (job.lane !== before) moved += 1;
       }
+    return { moved, left: [] };
   }
 
   #adopt(job: JobRow, lane: Lane): void {

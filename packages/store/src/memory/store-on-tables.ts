@@ -96,7 +96,7 @@ export class StoreOnTables extends ReadsOnTables implements Store {
     return { ...rest, jobs: await this.#withRuns(taken) };
   }
 
-  adoptLanes(...[adoptions, version]: Parameters<Store["adoptLanes"]>): Promise<void> {
+  adoptLanes(...[adoptions, version]: Parameters<Store["adoptLanes"]>): ReturnType<Store["adoptLanes"]> {
     const { jobs, registry } = this.#tables;
     const isKnown = (): boolean => version === undefined || version === registry.version;
     return this.#access.call(() => jobs.adoptLanes(isKnown() ? adoptions : []));

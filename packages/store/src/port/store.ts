@@ -29,6 +29,7 @@ import type {
   Fence,
   HeadPatch,
   LaneAdoption,
+  LanesAdopted,
   LeaseExtension,
   LeaseRelease,
   LimitedClaim,
@@ -111,10 +112,11 @@ export interface Store
   claimLimited(request: LimitedClaimRequest): Promise<LimitedClaim>;
   /**
    * Puts jobs of these functions into the lanes that they have now, those that workers have at the moment as well: they
-   * count. A first pass that no worker has had waits for the throttle, if there is one. Nothing is done when the
-   * registry is of another version by then.
+   * count. A first pass that no worker has had waits for the throttle, if there is one. Some thousands of each function
+   * at once: of those that are `left` there may be more, or others have them locked. Nothing is done, and none is left,
+   * when the registry is of another version by then.
    */
-  adoptLanes(adoptions: readonly LaneAdoption[], registryVersion?: number): Promise<void>;
+  adoptLanes(adoptions: readonly LaneAdoption[], registryVersion?: number): Promise<LanesAdopted>;
 
   /**
    * Moves lease ends to now + `leaseMs` and makes the gateway that asks the holder, also of a lease that had ended or

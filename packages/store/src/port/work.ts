@@ -127,6 +127,13 @@ export interface LaneAdoption {
   readonly lane: Lane | null;
 }
 
+export interface LanesAdopted {
+  /** Jobs that are in the lanes of their functions now, and were not before. */
+  readonly moved: number;
+  /** Functions of which there may be more. */
+  readonly left: readonly string[];
+}
+
 /** The limits of a function's lanes, as they are now. */
 export interface ClaimLimits {
   /** How many jobs may be leased at once per value of the first and of the second slot. */
