@@ -2,18 +2,12 @@
 import { MAX_AHEAD, OVERDUE_NAMED, type OverdueWork, type WaitingReads } from "@holdfast/store";
 import type { Query } from "./connection/database.ts";
 import { msOf, textArray } from "./connection/pg-values.ts";
+import { prioritiesOf } from "./queue/priorities.ts";
 
 /** One priority after another, so that what is due later is not read, however much there is of it. */
 const OVERDUE = `SELECT f.place, w.count, w.runs FROM unnest($1::text[]) WITH ORDINALITY AS f(id, place)
 CROSS JOIN LATERAL (
-  WITH RECURSIVE priorities AS (
-    (SELECT q.priority FROM holdfast.queue q WHERE q.function_id = f.id ORDER BY q.priority DESC LIMIT 1)
-    UNION ALL
-    SELECT n.priority FROM priorities p CROSS JOIN LATERAL (
-      SELECT q.priority FROM holdfast.queue q WHERE q.function_id = f.id AND q.priority < p.priority
-      ORDER BY q.priority DESC LIMIT 1
-    ) n
-  ), due AS (
+  WITH RECURSIVE ${prioritiesOf("f.id")}, due AS (
     (SELECT d.run_id, d.since FROM priorities p CROSS JOIN LATERAL (
       SELECT q.run_id, q.available_at AS since FROM holdfast.queue q
       WHERE q.function_id = f.id AND q.priority = p.priority

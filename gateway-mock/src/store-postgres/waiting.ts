@@ -16,6 +16,7 @@ import {
 import type { Param, Query } from "./connection/database.ts";
 import { lineBegins, readFacts } from "./connection/log-rows.ts";
 import { isAmong, msOf, numberArray, textArray, timeOf } from "./connection/pg-values.ts";
+import { prioritiesOf } from "./queue/priorities.ts";
 import { type HeadRow, headColumns, headOf } from "./rows.ts";
 import { waitsOfRuns } from "./waits.ts";
 
@@ -131,11 +132,18 @@ const THROTTLES = `SELECT n.place, ${msOf("g.at")} AS at_ms
 FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS n(function_id, key, place)
 JOIN holdfast.gates g ON g.function_id = n.function_id AND g.kind = 'throttle' AND g.key = n.key`;
 
-const AHEAD = `SELECT n.place::int AS place, (SELECT count(*)::int FROM (
-  SELECT FROM holdfast.queue q WHERE q.function_id = n.function_id AND q.available_at <= now() AND q.id <> n.id
-    AND q.available_at - q.priority * interval '1 second' < ${timeOf("n.available_ms")} - n.priority * interval '1 second'
-  LIMIT ${MAX_AHEAD}) x) AS ahead
-FROM unnest($1::text[], $2::float8[], $3::int[], $4::text[]) WITH ORDINALITY AS n(function_id, available_ms, priority, id, place)`;
+/** Of each priority only what comes before the job is read: for the oldest job of a long queue next to nothing. */
+const AHEAD = `SELECT n.place::int AS place, a.ahead
+FROM unnest($1::text[], $2::float8[], $3::int[], $4::text[]) WITH ORDINALITY AS n(function_id, available_ms, priority, id, place)
+CROSS JOIN LATERAL (
+  WITH RECURSIVE ${prioritiesOf("n.function_id")}
+  SELECT count(*)::int AS ahead FROM (SELECT FROM priorities p CROSS JOIN LATERAL (
+    SELECT FROM holdfast.queue q WHERE q.function_id = n.function_id AND q.priority = p.priority AND q.id <> n.id
+      AND q.available_at <= now()
+      AND q.available_at < ${timeOf("n.available_ms")} + (p.priority - n.priority) * interval '1 second'
+    ORDER BY q.available_at LIMIT ${MAX_AHEAD}
+  ) x LIMIT ${MAX_AHEAD}) y
+) a`;
 
 const SEEN = `SELECT n.place, ${msOf("max(g.seen_at)")} AS seen_ms FROM unnest($1::text[]) WITH ORDINALITY AS n(slug, place)
 JOIN holdfast.app_groups g ON n.slug = ANY(g.slugs) GROUP BY n.place`;

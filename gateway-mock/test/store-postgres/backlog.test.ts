@@ -1,5 +1,8 @@
+import { msOf } from "../../src/store-postgres/connection/pg-values.ts";
+import { overdueWork } from "../../src/store-postgres/overdue-work.ts";
 import { DueBounds } from "../../src/store-postgres/queue/due-bounds.ts";
 import { claim, extendLeases, nextDueInMs, recallJobs, releaseLeases } from "../../src/store-postgres/queue/leases.ts";
+import { placesTaken } from "../../src/store-postgres/waiting.ts";
 import { finishJobs } from "../../src/store-postgres/waits.ts";
 import { firstStatement, JOBS_BY_ID_AND_RUN, writesOf } from "../../src/store-postgres/writer/sql.ts";
 
@@ -69,18 +72,39 @@ const ended = async ({ query }: Statements): Promise<number> => {
 const isNextDue = async (on: Statements): Promise<number> =>
   Number((await nextDueInMs(on.query, bounds(), ["fn", "none"])) !== null);
 
+/** Jobs that come before this one, which is among the first. */
+const ahead = async ({ query }: Statements, jobId: string): Promise<number> => {
+  const [job] = await query<{ due: number; priority: number }>(
+    `SELECT ${msOf("available_at")} AS due, priority FROM holdfast.queue WHERE id = $1`,
+    [jobId],
+  );
+  const { due: availableMs, priority } = job as { due: number; priority: number };
+  const asked = { slots: [], throttles: [], functionIds: [] };
+  const places = await placesTaken(query, { ...asked, ahead: [{ functionId: "fn", jobId, availableMs, priority }] });
+  return places.ahead[0] as number;
+};
+
+const overdue = async ({ query }: Statements): Promise<number> =>
+  (await overdueWork(query, { functionIds: ["fn", "none"], dueForMs: 1 }))[0]?.count as number;
+
 const LATER = "now() + interval '1 hour' + i * interval '1 millisecond'";
 
 testLongQueues({
   "due jobs of three priorities": {
     columns: { priority: "i % 3" },
-    acts: { claim: (on) => claimed(on, "fn"), "end of runs": ended, "next due": isNextDue },
+    acts: {
+      claim: (on) => claimed(on, "fn"),
+      "end of runs": ended,
+      "next due": isNextDue,
+      "jobs ahead": (on) => ahead(on, "job-00000008"),
+      "overdue work": overdue,
+    },
   },
   "due jobs of a hundred priorities": {
     columns: { priority: "i % 100", run_id: "'run-' || lpad((i % 1000 + 1)::text, 8, '0')", key: "i" },
     // Of the short one there are ten of each. Of the long one a claim would lock a hundred of each.
     atMost: 6,
-    acts: { claim: (on) => claimed(on, "fn") },
+    acts: { claim: (on) => claimed(on, "fn"), "jobs ahead": (on) => ahead(on, "job-00000199") },
   },
   "leases that have ended": {
     columns: { epoch: "1", leased_by: "'gateway'" },
