@@ -9,6 +9,7 @@ interface Node {
   readonly "Shared Read Blocks": number;
   readonly "Temp Read Blocks": number;
   readonly "Actual Loops": number;
+  readonly "Actual Rows": number;
   readonly "Rows Removed by Join Filter"?: number;
   readonly Plans?: readonly Node[];
 }
@@ -25,19 +26,25 @@ const vainPairs = (node: Node): number =>
   (node["Rows Removed by Join Filter"] ?? 0) * node["Actual Loops"] +
   (node.Plans ?? []).reduce((sum, one) => sum + vainPairs(one), 0);
 
+/** Rows that the parts of a plan made, for each other or for the answer. */
+const madeRows = (node: Node): number =>
+  node["Actual Rows"] * node["Actual Loops"] + (node.Plans ?? []).reduce((sum, one) => sum + madeRows(one), 0);
+
+interface Work {
+  readonly pages: number;
+  readonly pairs: number;
+  readonly rows: number;
+}
+
 /** What a prepared statement reads, in a transaction; what it changes is taken back. */
-export async function executed(
-  tx: postgres.TransactionSql,
-  name: string,
-  params: readonly Param[],
-): Promise<{ readonly pages: number; readonly pairs: number }> {
+export async function executed(tx: postgres.TransactionSql, name: string, params: readonly Param[]): Promise<Work> {
   await tx.unsafe("SAVEPOINT before");
   const values = params.length > 0 ? `(${params.map(literal).join(", ")})` : "";
   const [row] = await tx.unsafe<Explained[]>(`EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) EXECUTE ${name}${values}`);
   await tx.unsafe("ROLLBACK TO before");
   const plan = row?.["QUERY PLAN"][0]?.Plan as Node;
   const pages = plan["Shared Hit Blocks"] + plan["Shared Read Blocks"] + plan["Temp Read Blocks"];
-  return { pages, pairs: vainPairs(plan) };
+  return { pages, pairs: vainPairs(plan), rows: madeRows(plan) };
 }
 
 /** Pages that the statements of `act` read, and pairs in vain, by EXPLAIN; and what it returned. Nothing is changed. */
@@ -45,8 +52,9 @@ export async function pagesRead<T>(
   sql: postgres.Sql,
   plans: (typeof PLANS)[number],
   act: (on: Statements) => Promise<T>,
-): Promise<{ readonly pages: number; readonly pairs: number; readonly result: T }> {
+): Promise<Work & { readonly result: T }> {
   let pages = 0;
+  let rows = 0;
   let pairs = 0;
   let answer: { readonly result: T } | undefined;
   const undo = new Error("undone");
@@ -59,6 +67,7 @@ export async function pagesRead<T>(
       await tx.unsafe("DEALLOCATE explained");
       pages += read.pages;
       pairs += read.pairs;
+      rows += read.rows;
       return await tx.unsafe<never[]>(text, [...params]);
     };
     const result = await act({
@@ -72,7 +81,7 @@ export async function pagesRead<T>(
   await transaction.catch((error: unknown) => {
     if (error !== undo) throw error;
   });
-  return { pages, pairs, result: (answer as { readonly result: T }).result };
+  return { pages, pairs, rows, result: (answer as { readonly result: T }).result };
 }
 
 function literal(value: Param): string {

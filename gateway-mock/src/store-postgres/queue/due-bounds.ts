@@ -3,7 +3,7 @@
  * transaction keeps them there, or no vacuum has come by yet): docs/decisions/0057.
  */
 
-import { numberArray, rowsOf, textArray, timeOf } from "../connection/pg-values.ts";
+import { numberArray, textArray, timeOf } from "../connection/pg-values.ts";
 
 /** A look that takes no longer is always taken from the beginning. */
 const QUICK_MS = 20;
@@ -24,50 +24,52 @@ export interface TakenJob {
 }
 
 /**
- * Where a look finds the priorities that jobs have: in the gaps between those with bounds (function, and the priorities
- * above and below, without them), and those with bounds (function, priority, and in milliseconds since the epoch from
- * where on). From the beginning it is one gap and no bound a function.
+ * Where a look finds the priorities that jobs have, each an array with one text for each function, which is an array by
+ * itself: the gaps between priorities with bounds (those above and below, without them), and those with bounds (the
+ * priority, and in milliseconds since the epoch from where on). From the beginning it is one gap and no bound.
  */
-export type LookParams = readonly [string, string, string, string, string, string];
+export type LookParams = readonly [string, string, string, string];
 
 const MAX_INT = 2_147_483_647;
 
 /**
- * SQL for the priorities of jobs of `w.function_id`, as `p (priority, since)`; the parameters from number `first` on
- * are `LookParams`. Through a gap it hops by the index, one probe for each priority that there is.
+ * Columns of `w`, a row for each function; the parameters from number `first` on are `LookParams`. What belongs to a
+ * function is in its row: found among the rows of all functions, it would cost the square of their number.
  */
-export const prioritiesSince = (first: number): string => {
-  const [fn, above, below, ofFn, priority, since] = Array.from({ length: 6 }, (_, index) => `$${first + index}`);
-  const next = (from: string): string => `(SELECT q.priority FROM holdfast.queue q
-        WHERE q.function_id = w.function_id AND q.priority < ${from} AND q.priority > hop.below
+export const lookColumns = (first: number): Readonly<Record<string, string>> => ({
+  gaps_above: `$${first}::text[]`,
+  gaps_below: `$${first + 1}::text[]`,
+  bounded: `$${first + 2}::text[]`,
+  bounds_since: `$${first + 3}::text[]`,
+});
+
+const NEXT_PRIORITY = `(SELECT q.priority FROM holdfast.queue q
+        WHERE q.function_id = w.function_id AND q.priority < hop.priority AND q.priority > hop.below
         ORDER BY q.priority DESC LIMIT 1)`;
-  return `LATERAL (
+
+/**
+ * SQL for the priorities of jobs of `w.function_id`, as `p (priority, since)`; `w` has `lookColumns`. Through a gap it
+ * hops by the index, one probe for each priority that there is.
+ */
+export const PRIORITIES_SINCE = `LATERAL (
     WITH RECURSIVE hop AS (
-      SELECT g.above AS priority, g.below, false AS found
-      FROM ${rowsOf({ function_id: `${fn}::text[]`, above: `${above}::int[]`, below: `${below}::int[]` }, "g")}
-      WHERE g.function_id = w.function_id
+      SELECT g.priority, g.below, false AS found
+      FROM (SELECT unnest(w.gaps_above::int[]) AS priority, unnest(w.gaps_below::int[]) AS below) g
       UNION ALL
-      SELECT ${next("hop.priority")}, hop.below, true FROM hop WHERE hop.priority IS NOT NULL
+      SELECT ${NEXT_PRIORITY}, hop.below, true FROM hop WHERE hop.priority IS NOT NULL
     ) SELECT priority, '-infinity'::timestamptz AS since FROM hop WHERE found AND priority IS NOT NULL
     UNION ALL
-    SELECT b.priority, ${timeOf("b.since")} FROM ${rowsOf(
-      { function_id: `${ofFn}::text[]`, priority: `${priority}::int[]`, since: `${since}::float8[]` },
-      "b",
-    )} WHERE b.function_id = w.function_id
+    SELECT b.priority, ${timeOf("b.since")}
+    FROM (SELECT unnest(w.bounded::int[]) AS priority, unnest(w.bounds_since::float8[]) AS since) b
   ) p`;
-};
+
+const WHOLE_GAP = [numberArray([MAX_INT]), numberArray([-MAX_INT])] as const;
 
 /** For a look from the beginning. */
 export function wholeLook(functionIds: readonly string[]): LookParams {
-  const all = textArray(functionIds);
-  return [
-    all,
-    numberArray(functionIds.map(() => MAX_INT)),
-    numberArray(functionIds.map(() => -MAX_INT)),
-    "{}",
-    "{}",
-    "{}",
-  ];
+  const [above, below] = WHOLE_GAP;
+  const none = textArray(functionIds.map(() => "{}"));
+  return [textArray(functionIds.map(() => above)), textArray(functionIds.map(() => below)), none, none];
 }
 
 /**
@@ -111,25 +113,22 @@ export class DueBounds {
   }
 
   #boundedLook(functionIds: readonly string[]): LookParams {
-    const gaps: { functionId: string; above: number; below: number }[] = [];
-    const bounds: { functionId: string; priority: number; sinceMs: number }[] = [];
-    for (const functionId of functionIds) {
+    const looks = functionIds.map((functionId) => {
       const since = [...(this.#byFunction.get(functionId) ?? [])].sort(([a], [b]) => b - a);
-      let above = MAX_INT;
-      for (const [priority, sinceMs] of since.length > MAX_PRIORITIES ? [] : since) {
-        gaps.push({ functionId, above, below: priority });
-        bounds.push({ functionId, priority, sinceMs });
-        above = priority;
-      }
-      gaps.push({ functionId, above, below: -MAX_INT });
-    }
+      const bounds = since.length > MAX_PRIORITIES ? [] : since;
+      const priorities = bounds.map(([priority]) => priority);
+      return {
+        above: numberArray([MAX_INT, ...priorities]),
+        below: numberArray([...priorities, -MAX_INT]),
+        bounded: numberArray(priorities),
+        since: numberArray(bounds.map(([, sinceMs]) => sinceMs)),
+      };
+    });
     return [
-      textArray(gaps.map(({ functionId }) => functionId)),
-      numberArray(gaps.map(({ above }) => above)),
-      numberArray(gaps.map(({ below }) => below)),
-      textArray(bounds.map(({ functionId }) => functionId)),
-      numberArray(bounds.map(({ priority }) => priority)),
-      numberArray(bounds.map(({ sinceMs }) => sinceMs)),
+      textArray(looks.map(({ above }) => above)),
+      textArray(looks.map(({ below }) => below)),
+      textArray(looks.map(({ bounded }) => bounded)),
+      textArray(looks.map(({ since }) => since)),
     ];
   }
 }

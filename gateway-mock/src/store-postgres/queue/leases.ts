@@ -22,7 +22,7 @@ import {
   type TakenRow,
   withRuns,
 } from "./claim-rows.ts";
-import { type DueBounds, prioritiesSince } from "./due-bounds.ts";
+import { type DueBounds, lookColumns, PRIORITIES_SINCE } from "./due-bounds.ts";
 import { resumeLeases } from "./limited-claims.ts";
 
 /**
@@ -40,8 +40,9 @@ const WANT_COLUMNS = {
   function_id: "$1::text[]",
   most: "$2::int[]",
   lease_ms: "$3::float8[]",
-  shared: "$13::int[]",
-  room: "$14::int[]",
+  shared: "$11::int[]",
+  room: "$12::int[]",
+  ...lookColumns(7),
 };
 
 /**
@@ -55,7 +56,7 @@ const CLAIM = `WITH known AS MATERIALIZED (
     row_number() OVER (PARTITION BY w.shared ORDER BY d.available_at - d.priority * interval '1 second', d.id) AS place
   FROM known CROSS JOIN ${rowsOf(WANT_COLUMNS, "w")}
   CROSS JOIN LATERAL (
-    WITH p AS MATERIALIZED (SELECT * FROM ${prioritiesSince(7)}), enough AS MATERIALIZED (${ENOUGH})
+    WITH p AS MATERIALIZED (SELECT * FROM ${PRIORITIES_SINCE}), enough AS MATERIALIZED (${ENOUGH})
     SELECT x.* FROM p CROSS JOIN LATERAL (
       SELECT q.id, q.priority, q.available_at, q.leased_by, q.lost, q.epoch, q.unplaced_since, w.lease_ms FROM holdfast.queue q
       WHERE q.function_id = w.function_id AND q.priority = p.priority AND q.available_at >= p.since
@@ -246,7 +247,7 @@ async function change<Lease extends Fence>(
 }
 
 const NEXT_DUE = `SELECT min(GREATEST(date_part('epoch', f.available_at - clock_timestamp()) * 1000, 0))::float8 AS due_in_ms
-FROM ${rowsOf({ function_id: "$1::text[]" }, "w")} CROSS JOIN ${prioritiesSince(2)} CROSS JOIN LATERAL (
+FROM ${rowsOf({ function_id: "$1::text[]", ...lookColumns(2) }, "w")} CROSS JOIN ${PRIORITIES_SINCE} CROSS JOIN LATERAL (
   SELECT q.available_at FROM holdfast.queue q WHERE q.function_id = w.function_id AND q.priority = p.priority
     AND q.available_at >= p.since
   ORDER BY q.available_at LIMIT 1) f`;

@@ -7,7 +7,7 @@ import type { Database, Query } from "../connection/database.ts";
 import { booleanArray, isRegistry, msOf, numberArray, rowsOf, textArray } from "../connection/pg-values.ts";
 
 import { CLAIMED_BEFORE, type TakenRow, withRuns } from "./claim-rows.ts";
-import { type DueBounds, prioritiesSince, type TakenJob } from "./due-bounds.ts";
+import { type DueBounds, lookColumns, PRIORITIES_SINCE, type TakenJob } from "./due-bounds.ts";
 
 /**
  * All jobs of `w.function_id` are in one lane, none of its leases has ended, and one of the lane's slots is full: there is
@@ -27,10 +27,16 @@ const IS_FULL = `${isRegistry("$5")} AND NOT w.is_paced AND (SELECT q.id FROM ho
 /** By function and priority the first job that is due, and whether there is no room for any. */
 const LOOK = `SELECT w.function_id, due.priority, ${msOf("due.available_at")} AS due_ms, ${IS_FULL} AS is_full
 FROM ${rowsOf(
-  { function_id: "$1::text[]", cap_a: "$2::int[]", cap_b: "$3::int[]", is_paced: "$4::bool[]" },
+  {
+    function_id: "$1::text[]",
+    cap_a: "$2::int[]",
+    cap_b: "$3::int[]",
+    is_paced: "$4::bool[]",
+    ...lookColumns(6),
+  },
   "w",
 )} CROSS JOIN LATERAL (
-  SELECT p.priority, first.available_at FROM ${prioritiesSince(6)} CROSS JOIN LATERAL (
+  SELECT p.priority, first.available_at FROM ${PRIORITIES_SINCE} CROSS JOIN LATERAL (
     SELECT q.available_at FROM holdfast.queue q WHERE q.function_id = w.function_id AND q.priority = p.priority
       AND q.available_at >= p.since AND q.available_at <= now() ORDER BY q.available_at LIMIT 1) first) due`;
 
