@@ -31,27 +31,29 @@ SELECT ${ID}, 'shop/order', now(), now(), ${ID}, '{"name":"shop/order","data":{}
   return db;
 }
 
-/** Bytes of write-ahead log until it is carried over. Other databases of the server write, too: the least of some. */
+/** Bytes of write-ahead log until it is carried over, and what other databases of the server have written meanwhile. */
 async function walOf(runs: number): Promise<number> {
-  const bytes: number[] = [];
-  for (let round = 0; round < 3; round += 1) {
-    const db = await databaseOf(runs);
-    const position = async (): Promise<number> => {
-      const [row] = await db.sql`SELECT (pg_current_wal_insert_lsn() - '0/0'::pg_lsn)::float8 AS bytes`;
-      return Number(row?.bytes);
-    };
-    const before = await position();
-    await migrate(db.url);
-    bytes.push((await position()) - before);
-  }
-  return Math.min(...bytes);
+  const db = await databaseOf(runs);
+  const position = async (): Promise<number> => {
+    const [row] = await db.sql`SELECT (pg_current_wal_insert_lsn() - '0/0'::pg_lsn)::float8 AS bytes`;
+    return Number(row?.bytes);
+  };
+  const before = await position();
+  await migrate(db.url);
+  return (await position()) - before;
 }
 
+/** All rows of the many are some 40 MB. */
+const MOST_MORE = 2_000_000;
+/** Others only ever write more, so that one quiet try is enough. */
+const TRIES = 8;
+
 test("carrying a database over writes as little with many runs as with few", async () => {
-  const [few, many] = [await walOf(100), await walOf(60_000)];
-  // All of their rows are some 40 MB.
-  expect(many).toBeLessThan(few + 2_000_000);
-}, 120_000);
+  const few = await walOf(100);
+  let many = await walOf(60_000);
+  for (let tries = 1; tries < TRIES && many >= few + MOST_MORE; tries += 1) many = Math.min(many, await walOf(60_000));
+  expect(many).toBeLessThan(few + MOST_MORE);
+}, 240_000);
 
 test("runs of a database that was carried over are listed and read as they were", async () => {
   const db = await databaseOf(1_000);
