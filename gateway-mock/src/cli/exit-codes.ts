@@ -16,6 +16,7 @@ export const EXIT = {
   /** A build would not do what is on record of a run. */
   diverged: 7,
   interrupted: 130,
+  terminated: 143,
 } as const;
 
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
@@ -30,7 +31,8 @@ export const EXIT_TEXTS: Readonly<Record<ExitCode, string>> = {
   [EXIT.refused]: "key refused",
   [EXIT.otherwise]: "a run ended otherwise than asked",
   [EXIT.diverged]: "a build would not do what is on record of a run",
-  [EXIT.interrupted]: "interrupted (143: by SIGTERM)",
+  [EXIT.interrupted]: "interrupted",
+  [EXIT.terminated]: "ended by SIGTERM",
 };
 
 const CODES: Partial<Record<ErrorCode, ExitCode>> = {
@@ -51,6 +53,7 @@ const CODES: Partial<Record<ErrorCode, ExitCode>> = {
   NOT_FOUND: EXIT.notFound,
   GATEWAY_UNREACHABLE: EXIT.unreachable,
   DATABASE_UNREACHABLE: EXIT.unreachable,
+  STORE_FAILED: EXIT.unreachable,
   UNAUTHORIZED: EXIT.refused,
   ENVIRONMENT_REFUSED: EXIT.refused,
 };

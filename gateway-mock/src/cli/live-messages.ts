@@ -32,7 +32,7 @@ export interface LiveOptions {
  * @throws HoldfastError what the gateway says against it, and `GATEWAY_UNREACHABLE` where there is none at first
  */
 export async function* liveMessages(
-  client: GatewayClient,
+  client: Pick<GatewayClient, "url" | "headers">,
   path: string,
   { signal, onGone, onBack }: LiveOptions,
 ): AsyncGenerator<LiveMessage, void> {
@@ -62,14 +62,19 @@ export async function* liveMessages(
 
 /** Null: it is there. */
 async function* oneConnection(
-  client: GatewayClient,
+  client: Pick<GatewayClient, "url" | "headers">,
   path: string,
   place: { lastId: string | null },
   signal: AbortSignal,
 ): AsyncGenerator<LiveMessage | null, void> {
   const headers = await client.headers();
   const end = new AbortController();
-  const abort = (): void => end.abort();
+  let pieces: ReadableStreamDefaultReader<Uint8Array> | null = null;
+  // Node 20 loses the signal of a call whose body is being read, now and then: the reader is told as well.
+  const abort = (): void => {
+    end.abort();
+    void pieces?.cancel().catch(() => {});
+  };
   signal.addEventListener("abort", abort, { once: true });
   let timer = systemTimers.set(SILENT_MS, abort);
   try {
@@ -84,13 +89,14 @@ async function* oneConnection(
     yield null;
     const reader = new ServerSentReader();
     const decoder = new TextDecoder();
-    const pieces = response.body.getReader();
-    for (;;) {
+    pieces = response.body.getReader();
+    while (!end.signal.aborted) {
       const piece = await pieces.read().catch(() => null);
       if (!piece || piece.done) return;
       timer.cancel();
       timer = systemTimers.set(SILENT_MS, abort);
       for (const { event, data } of reader.read(decoder.decode(piece.value, { stream: true }))) {
+        if (end.signal.aborted) return;
         yield { event, data: jsonRecord(data) };
         place.lastId = reader.lastId ?? place.lastId;
       }
@@ -99,7 +105,7 @@ async function* oneConnection(
   } finally {
     timer.cancel();
     signal.removeEventListener("abort", abort);
-    end.abort();
+    abort();
   }
 }
 

@@ -15,7 +15,11 @@ export async function tailRuns(context: CommandContext): Promise<ExitCode> {
   const { output, args } = context;
   const [runId] = args;
   const stop = new AbortController();
-  const interrupt = (): void => stop.abort();
+  let ended: ExitCode = EXIT.interrupted;
+  const interrupt = (signal: NodeJS.Signals): void => {
+    if (signal === "SIGTERM") ended = EXIT.terminated;
+    stop.abort();
+  };
   process.on("SIGINT", interrupt);
   process.on("SIGTERM", interrupt);
   const shown = { all: options.all, colours: output.colours };
@@ -38,7 +42,7 @@ export async function tailRuns(context: CommandContext): Promise<ExitCode> {
     process.off("SIGINT", interrupt);
     process.off("SIGTERM", interrupt);
   }
-  return EXIT.interrupted;
+  return ended;
 }
 
 function pathOf(

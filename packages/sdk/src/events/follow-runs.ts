@@ -199,7 +199,12 @@ async function openWith(
     const isStream = response.headers.get("content-type")?.startsWith("text/event-stream") === true;
     if (response.status === 200 && response.body && isStream) {
       const reader = new ServerSentReader();
-      return { type: "OPEN", messages: messagesOf(response.body, reader, alive), lastId: () => reader.lastId, close };
+      return {
+        type: "OPEN",
+        messages: messagesOf(response.body, reader, alive, end.signal),
+        lastId: () => reader.lastId,
+        close,
+      };
     }
     const { status } = response;
     const body = jsonRecord(await response.text());
@@ -220,17 +225,22 @@ async function* messagesOf(
   body: ReadableStream<Uint8Array>,
   reader: ServerSentReader,
   alive: () => void,
+  end: AbortSignal,
 ): AsyncGenerator<ServerSentEvent, void> {
   const pieces = body.getReader();
   const decoder = new TextDecoder();
+  // Node 20 loses the signal of a call whose body is being read, now and then.
+  const cancel = (): void => void pieces.cancel().catch(() => {});
+  end.addEventListener("abort", cancel, { once: true });
   try {
-    for (;;) {
+    while (!end.aborted) {
       const piece = await pieces.read().catch(() => null);
       if (!piece || piece.done) return;
       alive();
       yield* reader.read(decoder.decode(piece.value, { stream: true }));
     }
   } finally {
+    end.removeEventListener("abort", cancel);
     await pieces.cancel().catch(() => {});
   }
 }
