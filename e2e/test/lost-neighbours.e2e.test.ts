@@ -2,13 +2,17 @@ import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { createDatabase, type NodeProcess, spawnNode, waitFor } from "@holdfast/testing";
+import { Holdfast } from "holdfast";
 import { describe, expect, inject, onTestFinished, test } from "vitest";
 import { gatewayBin } from "../support/gateway.mjs";
 import { type Outcome, shell } from "../support/terminal.ts";
 
 /** What a gateway says of what it has lost without a word: another gateway with its workers, and its database. */
+
+const RUNS = 30;
 
 const APP = fileURLToPath(new URL("../fixtures/command-app.mjs", import.meta.url));
 const run = (args: string, url: string): Promise<Outcome> =>
@@ -73,17 +77,27 @@ function processesIn(folder: string): number[] {
     });
 }
 
+async function dataFolder(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), "holdfast-hangs-"));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** To all processes that the Postgres server in this directory has now. */
+function signalToDatabase(folder: string): (signal: NodeJS.Signals) => void {
+  const server = Number(readFileSync(join(folder, "postgres/postmaster.pid"), "utf8").split("\n")[0]);
+  const pids = [server, ...processesIn(folder).filter((pid) => pid !== server)];
+  return (signal) => {
+    for (const pid of pids) process.kill(pid, signal);
+  };
+}
+
 describe.runIf(process.platform === "linux")("A database that hangs", () => {
   test("what reads is answered with a code, and with rows once the database goes on", async () => {
-    const folder = await mkdtemp(join(tmpdir(), "holdfast-hangs-"));
-    onTestFinished(() => rm(folder, { recursive: true, force: true }));
+    const folder = await dataFolder();
     const { child, url } = await started("--data-dir", folder);
     expect((await run("runs", url)).code).toBe(0);
-    const server = Number(readFileSync(join(folder, "postgres/postmaster.pid"), "utf8").split("\n")[0]);
-    const stopped = [server, ...processesIn(folder).filter((pid) => pid !== server)];
-    const tell = (signal: NodeJS.Signals): void => {
-      for (const pid of stopped) process.kill(pid, signal);
-    };
+    const tell = signalToDatabase(folder);
     tell("SIGSTOP");
     try {
       const paths = ["/v1/runs", "/v1/workers", "/v1/functions", "/v1/events"];
@@ -102,6 +116,36 @@ describe.runIf(process.platform === "linux")("A database that hangs", () => {
       tell("SIGCONT");
     }
     await waitFor(async () => (await run("runs", url)).code === 0, { what: "the list of runs" });
+    await child.kill("SIGTERM").catch(() => {});
+  });
+
+  test("no step is done again for leases that ended meanwhile: its worker was there all the time", async () => {
+    const folder = await dataFolder();
+    const { child, url } = await started("--data-dir", folder, "--lease", "6s", "--heartbeat", "1s");
+    const app = new Holdfast({ id: "shop", isDev: true, baseUrl: url, logLevel: "off" });
+    const done: string[] = [];
+    const order = app.createFunction({ id: "order", triggers: [{ event: "shop/order" }] }, async ({ runId, step }) => {
+      for (const name of ["one", "two", "three", "four"]) {
+        await step.run(name, async () => {
+          await sleep(300);
+          done.push(`${runId} ${name}`);
+        });
+      }
+    });
+    const connection = await app.connect({ functions: [order] });
+    const { ids } = await app.send(Array.from({ length: RUNS }, () => ({ name: "shop/order", data: {} })));
+    await waitFor(() => done.length > RUNS, { what: "the second steps to begin" });
+    const tell = signalToDatabase(folder);
+    tell("SIGSTOP");
+    // Longer than the lease; all the while the worker and the gateway are there.
+    await sleep(10_000).finally(() => tell("SIGCONT"));
+    for (const eventId of ids) {
+      const ended = async (): Promise<boolean> =>
+        (await app.listRuns({ eventId })).runs.some(({ status }) => status === "COMPLETED");
+      await waitFor(ended, { what: `the run of ${eventId} to end` });
+    }
+    expect(done.length - new Set(done).size).toBe(0);
+    await connection.close();
     await child.kill("SIGTERM").catch(() => {});
   });
 });

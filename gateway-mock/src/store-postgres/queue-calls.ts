@@ -1,7 +1,7 @@
 /** The store's calls about the queue: claims and leases, kept in memory for a database that forgets them. */
 import type { Random } from "@holdfast/core";
 import type { ClaimedJob, Store } from "@holdfast/store";
-import type { Database } from "./connection/database.ts";
+import type { Database, Query } from "./connection/database.ts";
 import { msOf } from "./connection/pg-values.ts";
 import { earlierEvents } from "./earlier-events.ts";
 import { DueBounds } from "./queue/due-bounds.ts";
@@ -70,17 +70,18 @@ export function queueOf(
     );
     return jobs;
   };
+  const watching = watched(database);
   return {
     claim: async (request) =>
-      noted(await claim(database, bounds.plain, nextId(), request), request.gatewayId, request.leaseMs),
+      noted(await claim(watching, bounds.plain, nextId(), request), request.gatewayId, request.leaseMs),
     async claimLimited(request) {
-      const claimed = await claimLimited(database, bounds.limited, nextId(), laneToStartAt(random), request);
+      const claimed = await claimLimited(watching, bounds.limited, nextId(), laneToStartAt(random), request);
       noted(claimed.jobs, request.gatewayId, Math.max(0, ...request.wants.map(({ leaseMs }) => leaseMs)));
       return claimed;
     },
     async extendLeases(leases) {
       await settled();
-      const extended = await extendLeases(query, leases);
+      const extended = await extendLeases(watching.query, leases);
       for (const [index, { jobId, epoch, next, gatewayId, leaseMs }] of leases.entries())
         if (extended[index]) claims.add([{ jobId, epoch: next ? epoch + 1 : epoch }], gatewayId, leaseMs);
       return extended;
@@ -93,11 +94,37 @@ export function queueOf(
     ...coalescedWaits(query),
     ...earlierEvents(query),
     loadRuns: (runIds) => loadRuns(query, runIds),
-    nextDueInMs: (functionIds) => nextDueInMs(query, bounds.plain, functionIds),
+    nextDueInMs: (functionIds) => nextDueInMs(watching.query, bounds.plain, functionIds),
     async nowMs() {
       const [row] = await query<{ now_ms: number }>(`SELECT ${msOf("clock_timestamp()")} AS now_ms`);
       return Number(row?.now_ms);
     },
+  };
+}
+
+/**
+ * Notices when the database was long in answering what is asked of it all the time: it may have stood still, and by the
+ * next claim every gateway is to have had the time to extend its leases.
+ */
+function watched({
+  availability,
+  options: { monotonicMs },
+  ...database
+}: Database): Pick<Database, "query" | "retrying" | "settled"> {
+  const watch =
+    (query: Query): Query =>
+    async (text, params) => {
+      const sentMs = monotonicMs();
+      try {
+        return await query(text, params);
+      } finally {
+        availability.recordDuration(monotonicMs() - sentMs);
+      }
+    };
+  return {
+    query: watch(database.query),
+    retrying: (what, work) => database.retrying(what, (query, attempt) => work(watch(query), attempt)),
+    settled: () => database.settled(),
   };
 }
 

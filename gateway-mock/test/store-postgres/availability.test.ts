@@ -50,6 +50,25 @@ it("an outage and its end are logged once; claims wait until leases could be ext
   expect(said[1]).toMatch(/^warn The database is back after 3\.0 s/);
 });
 
+it("after an answer that was long in coming claims wait until leases could be extended", async () => {
+  const { clock, availability, said } = start();
+  const signal = new AbortController().signal;
+  availability.recordDuration(4_999);
+  await availability.settled(signal);
+  availability.recordDuration(21_000);
+  let settled = false;
+  const waiting = availability.settled(signal).then(() => {
+    settled = true;
+  });
+  await clock.advance(SETTLE_MS - 1);
+  expect(settled).toBe(false);
+  await clock.advance(1);
+  await waiting;
+  expect(said).toEqual([
+    "warn The database took 21.0 s to answer. Leases that expired meanwhile are kept for their workers for 3 s.",
+  ]);
+});
+
 it("a store that stops does not wait for the end of an outage", async () => {
   const { clock, availability, refused } = start();
   availability.recordTrouble(refused, "connection");

@@ -12,6 +12,7 @@ import {
   levelFor,
 } from "@holdfast/store";
 import type { Admission } from "../admission/admission.ts";
+import type { DatabaseTime } from "../database-time.ts";
 import type { DispatcherCounters, DispatcherOptions } from "../ports.ts";
 import type { Functions } from "../registry/functions.ts";
 import type { RunCache } from "../run-cache.ts";
@@ -20,6 +21,7 @@ import type { Workers } from "../workers/workers.ts";
 import { LastServed } from "./last-served.ts";
 
 export interface ClaimsParts {
+  readonly time: DatabaseTime;
   readonly runs: RunCache;
   readonly workers: Workers;
   readonly admission: Admission;
@@ -68,12 +70,14 @@ export interface Claimed {
   readonly blocked: readonly string[];
   /** When a throttle lets the next run start. */
   readonly retryInMs: number | null;
-  /** The functions have changed and were read again: look again. */
+  /** The functions have changed and were read again, or it was carried out too late: look again. */
   readonly outdated: boolean;
 }
 
 /** Timers need no worker: a lease of them only has to outlive one decision. */
 export const TIMER_LEASE_MS = 10_000;
+/** A claim that is carried out later takes nothing: while the database stood still no lease could be extended. */
+const MAX_LATE_MS = 5_000;
 
 /**
  * Takes what the workers here have room for out of the queue, within the limits of the functions as they are
@@ -95,7 +99,7 @@ export class Claims {
   /** At most `most` of each function, and `others`, which need no worker. */
   async claimJobs(most: number, others: readonly Want[]): Promise<Claimed> {
     const { clock } = this.#options;
-    const { workers, admission, functions, counters } = this.#parts;
+    const { workers, admission, functions, counters, time } = this.#parts;
     const rooms = workers
       .roomByFunction(clock.monotonicMs(), most)
       .filter(({ functionId }) => admission.mayStart({ at: "CLAIM", functionId }).may);
@@ -119,7 +123,7 @@ export class Claims {
     this.#checkErrors(found, jobs.length);
     if (hasMoved()) {
       counters.registryMoved += 1;
-      await functions.renew(version);
+      await Promise.all([functions.renew(version), time.ask(this.#options.store)]);
       return { jobs, wants: [], blocked: [], retryInMs: null, outdated: true };
     }
     const unread = new Set(found.flatMap((one) => one.unread));
@@ -156,7 +160,8 @@ export class Claims {
       ...room,
       room: shares.indexOf(shared),
     });
-    const base = { gatewayId: settings.gatewayId, registryVersion, rooms: [...left.values()] };
+    const notAfterMs = this.#parts.time.nowMs() + MAX_LATE_MS;
+    const base = { gatewayId: settings.gatewayId, registryVersion, notAfterMs, rooms: [...left.values()] };
     const wants = [...free.map(indexed), ...others];
     const leasedAt = readClocks(clock);
     const [claimed, within] = await Promise.all([

@@ -16,6 +16,8 @@ const AWAY_AFTER_MS = 500;
 export const SETTLE_MS = 3_000;
 /** Warnings of one kind are this far apart, with a count of those between. */
 const WARN_EVERY_MS = 10_000;
+/** What took longer to be answered may have found the database standing still: leases could not be extended. */
+const STOOD_STILL_MS = 5_000;
 /** A commit that takes longer is logged. */
 const SLOW_COMMIT_MS = 2_000;
 
@@ -32,6 +34,8 @@ export interface Availability {
   readonly refuses: boolean;
   /** The database is another one, or an earlier one: other gateways have something to say first, as after an outage. */
   recordMoved(): void;
+  /** A statement was answered after so long. */
+  recordDuration(tookMs: number): void;
   /** A commit took so long, from its first statement to its answer. */
   recordCommit(tookMs: number): void;
   health(): Omit<DatabaseHealth, "commitsLost">;
@@ -85,6 +89,13 @@ export function createAvailability({ url, timers, log, monotonicMs }: Availabili
     log("error", `The database ${what}: ${lastError}. Work in flight is kept and stored once the database is back.`);
   };
 
+  const recordDuration = (tookMs: number): void => {
+    if (tookMs < STOOD_STILL_MS) return;
+    settledAtMs = Math.max(settledAtMs, monotonicMs() + SETTLE_MS);
+    const leases = `Leases that expired meanwhile are kept for their workers for ${SETTLE_MS / 1000} s.`;
+    slowness(`The database took ${(tookMs / 1000).toFixed(1)} s to answer. ${leases}`);
+  };
+
   return {
     recordAnswer() {
       if (!refuses) over();
@@ -112,7 +123,9 @@ export function createAvailability({ url, timers, log, monotonicMs }: Availabili
     recordMoved() {
       settledAtMs = Math.max(settledAtMs, monotonicMs() + SETTLE_MS);
     },
+    recordDuration,
     recordCommit(tookMs) {
+      recordDuration(tookMs);
       if (tookMs >= SLOW_COMMIT_MS) slowness(`The database is slow: a commit took ${Math.round(tookMs)} ms.`);
     },
     health: () => ({

@@ -135,6 +135,10 @@ export const intervalOf = (expression: string): string => `(${expression} * inte
 export const isRegistry = (parameter: string): string =>
   `(${parameter}::bigint IS NULL OR EXISTS (SELECT FROM holdfast.registry r WHERE r.one AND r.version = ${parameter}::bigint))`;
 
+/** SQL for whether it is not later than `parameter` (ms) says; null says nothing. */
+export const isInTime = (parameter: string): string =>
+  `(${parameter}::float8 IS NULL OR now() <= ${timeOf(`${parameter}::float8`)})`;
+
 /**
  * SQL for rows (`name`) out of arrays of one length, one for each column, as the names and values of `columns` say. The
  * target list takes them value by value; a function in FROM copies each array first, which costs more than all the rest.

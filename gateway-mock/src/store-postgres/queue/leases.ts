@@ -4,6 +4,7 @@ import type { Database, Query } from "../connection/database.ts";
 import {
   booleanArray,
   intervalOf,
+  isInTime,
   isRegistry,
   msOf,
   msSince,
@@ -50,7 +51,7 @@ const WANT_COLUMNS = {
  * and not returned counts as lost and is recorded. Of jobs that share a room those that are first in order are taken.
  */
 const CLAIM = `WITH known AS MATERIALIZED (
-  SELECT holdfast.expect(${isRegistry("$6")})
+  SELECT holdfast.expect(${isRegistry("$6")} AND ${isInTime("$13")})
 ), due AS MATERIALIZED (
   SELECT s.* FROM (SELECT d.*, w.room,
     row_number() OVER (PARTITION BY w.shared ORDER BY d.available_at - d.priority * interval '1 second', d.id) AS place
@@ -98,16 +99,17 @@ export async function claim(
     request.registryVersion ?? null,
   ];
   const { rooms = [] } = request;
-  const shared = [
+  const last = [
     numberArray(wants.map(({ room }) => room ?? null)),
     numberArray(wants.map(({ room }) => (room === undefined ? null : (rooms[room] ?? 0)))),
+    request.notAfterMs ?? null,
   ];
   return database.retrying("Jobs could not be claimed", async (query, attempt) => {
     await database.settled();
     // The statement may have been carried out although its answer was lost.
     const before = attempt === 1 ? [] : await query<TakenRow>(CLAIMED_BEFORE, [claimId, request.gatewayId]);
     if (before.length > 0) return withRuns(query, before, request.hasRunOf);
-    const rows = await bounds.look(functionIds, (look) => query<TakenRow>(CLAIM, [...params, ...look, ...shared]));
+    const rows = await bounds.look(functionIds, (look) => query<TakenRow>(CLAIM, [...params, ...look, ...last]));
     bounds.recordTaken(rows);
     return withRuns(query, rows, request.hasRunOf);
   });

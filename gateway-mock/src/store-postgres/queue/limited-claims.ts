@@ -4,7 +4,7 @@
  */
 import type { ClaimLimits, LeaseExtension, LimitedClaim, LimitedClaimRequest } from "@holdfast/store";
 import type { Database, Query } from "../connection/database.ts";
-import { booleanArray, isRegistry, msOf, numberArray, rowsOf, textArray } from "../connection/pg-values.ts";
+import { booleanArray, isInTime, isRegistry, msOf, numberArray, rowsOf, textArray } from "../connection/pg-values.ts";
 
 import { CLAIMED_BEFORE, type TakenRow, withRuns } from "./claim-rows.ts";
 import { type DueBounds, lookColumns, PRIORITIES_SINCE, type TakenJob } from "./due-bounds.ts";
@@ -44,8 +44,12 @@ interface FirstDue extends TakenJob {
   readonly is_full: boolean;
 }
 
+/** No registry has it, so that what rests on it is refused. */
+const NO_VERSION = -1;
+
 const CLAIM = `SELECT * FROM holdfast.claim_within_limits(now(), $1, $2, $3, $4::bool, $5::text[], $6::int[], $7::float8[],
-  $8::int[], $9::int[], $10::float8[], $11::int[], $12::bigint, $13::int[], $14::int[])`;
+  $8::int[], $9::int[], $10::float8[], $11::int[], CASE WHEN ${isInTime("$15")} THEN $12::bigint ELSE ${NO_VERSION} END,
+  $13::int[], $14::int[])`;
 
 const MS_UNTIL = "SELECT date_part('epoch', now()) * 1000 AS now_ms";
 
@@ -77,6 +81,7 @@ export async function claimLimited(
     request.registryVersion ?? null,
     numberArray(wants.map(({ room }) => (room === undefined ? null : room + 1))),
     numberArray(request.rooms ?? []),
+    request.notAfterMs ?? null,
   ];
   const everyMs = new Map(wants.map(({ functionId, limits }) => [functionId, limits.throttle?.everyMs ?? 0]));
   return database.retrying("Jobs could not be claimed", async (query, attempt) => {

@@ -76,7 +76,7 @@ export class StoreOnTables extends ReadsOnTables implements Store {
     if (request.wants.every(({ limit }) => limit <= 0)) return [];
     return this.#withRuns(
       await this.#access.call(() => {
-        this.#tables.registry.expect(request.registryVersion);
+        this.#tables.expectInTime(request);
         return this.#tables.jobs.claim(request).map(copyOf);
       }),
       request.hasRunOf,
@@ -89,7 +89,7 @@ export class StoreOnTables extends ReadsOnTables implements Store {
     const isDue = ({ functionId, limit }: { functionId: string; limit: number }): boolean =>
       limit > 0 && queue.due(functionId).length > 0;
     const { taken, ...rest } = await this.#access.call(() => {
-      if (request.wants.some(isDue)) this.#tables.registry.expect(request.registryVersion);
+      if (request.wants.some(isDue)) this.#tables.expectInTime(request);
       const found = claimLimited({ queue, flowRules, nowMs: this.#tables.nowMs }, request);
       return { ...found, taken: found.taken.map(copyOf) };
     });

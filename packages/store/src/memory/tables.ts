@@ -3,9 +3,10 @@
  * what the SQL does there.
  */
 import type { BulkJob } from "../port/bulk.ts";
+import { StoreError } from "../port/errors.ts";
 import type { RunDetail, RunEnd } from "../port/reads.ts";
 import type { RunOrigin } from "../port/repair.ts";
-import type { RunHead, StoredRun } from "../port/work.ts";
+import type { ClaimRequest, RunHead, StoredRun } from "../port/work.ts";
 import { factKeyOf } from "../rules/fact-key.ts";
 import { eventKeyOf } from "../rules/flow-rules.ts";
 import type { LockedRows } from "../rules/locked-rows.ts";
@@ -78,6 +79,13 @@ export class Tables {
     this.registry = new Registry(clock, newUuid);
     this.graphs = new Graphs({ clock, crons: this.crons, changed: () => this.registry.changed() });
     this.registry.published = () => this.graphs.published();
+  }
+
+  /** Refuses a claim that rests on another registry, or comes later than it may. */
+  expectInTime({ registryVersion, notAfterMs }: Pick<ClaimRequest, "registryVersion" | "notAfterMs">): void {
+    this.registry.expect(registryVersion);
+    if (notAfterMs === undefined || this.nowMs <= notAfterMs) return;
+    throw new StoreError("outdated", "It comes later than it was to come. Nothing was claimed.");
   }
 
   get nowMs(): number {

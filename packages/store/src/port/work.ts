@@ -198,6 +198,11 @@ export interface ClaimRequest {
   readonly gatewayId: string;
   /** Of the registry that the wants rest on. Rejected (`isOutdated`) when the store's is another one by now. */
   readonly registryVersion?: number;
+  /**
+   * By the database's clock; rejected (`isOutdated`) when it is later: while a database stands still no lease can be
+   * extended, so those that ended meanwhile say nothing of their workers. Default: it may be any time.
+   */
+  readonly notAfterMs?: number;
   readonly leaseMs: number;
   /** "" = timers. Each function at most once. `room`: the index of one of `rooms`. */
   readonly wants: readonly {
@@ -270,6 +275,8 @@ export interface LimitedClaimRequest {
   readonly gatewayId: string;
   /** As `ClaimRequest` has it. */
   readonly registryVersion?: number;
+  /** As `ClaimRequest` has it. */
+  readonly notAfterMs?: number;
   readonly wants: readonly {
     readonly functionId: string;
     readonly limit: number;

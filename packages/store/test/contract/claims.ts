@@ -263,6 +263,23 @@ export function claimsContract(bench: ContractBench): void {
     });
   });
 
+  describe("Claims that come too late", () => {
+    it("take nothing and say so: while a database stood still no lease could be extended", async () => {
+      const functionId = newId();
+      await seedRun(bench.store, { run: { functionId } });
+      const limits = { slots: [1], shared: false, throttle: null };
+      const wants = [{ functionId, limit: 5, leaseMs: 1000, limits }];
+      const request = { gatewayId: "g1", leaseMs: 1000, wants };
+      const nowMs = await bench.store.nowMs();
+      const tooLate = { ...request, notAfterMs: nowMs - 1 };
+      expect(await bench.store.claim(tooLate).catch((error: unknown) => error)).toMatchObject(OUTDATED);
+      await bench.store.adoptLanes([{ functionId, lane: { id: "aa", slots: [functionId], throttle: null } }]);
+      expect(await bench.store.claimLimited(tooLate).catch((error: unknown) => error)).toMatchObject(OUTDATED);
+      const { jobs } = await bench.store.claimLimited({ ...request, notAfterMs: nowMs + 600_000 });
+      expect(jobs.map(({ epoch }) => epoch)).toEqual([1]);
+    });
+  });
+
   describe("Claims that depend on the registry", () => {
     it("a claim based on an outdated registry takes nothing and reports it", async () => {
       const functionId = newId();
