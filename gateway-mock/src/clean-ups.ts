@@ -33,7 +33,12 @@ export class CleanUps {
       const limitMs = Math.max(next.leastMs, endMs - clock.monotonicMs() - reservedMs);
       const { what } = next;
       try {
-        await withTimeout(timers, next.run(limitMs), limitMs, () => new Error(`not done after ${limitMs} ms`));
+        await withTimeout(
+          timers,
+          next.run(limitMs),
+          limitMs,
+          () => new Error(`not done after ${Math.round(limitMs)} ms`),
+        );
       } catch (error) {
         log("warn", `Clean-up failed: ${what}: ${messageOf(error)}`);
       }

@@ -19,7 +19,7 @@ export const PAUSE_GUARDS: readonly Guard[] = [
     edits: [
       {
         file: "packages/store/src/memory/store-on-tables.ts",
-        find: "        this.#tables.registry.expect(request.registryVersion);\n        return this.#tables.jobs.claim(",
+        find: "        this.#tables.expectInTime(request);\n        return this.#tables.jobs.claim(",
         replace: "        return this.#tables.jobs.claim(",
       },
     ],

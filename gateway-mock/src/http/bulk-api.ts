@@ -194,8 +194,8 @@ function statusesOf(action: BulkAction, given: unknown): readonly RunStatus[] {
 
 function textOf(given: Readonly<Record<string, unknown>>, name: string): string | undefined {
   const value = given[name];
-  if (value === undefined || (typeof value === "string" && value !== "")) return value;
-  throw invalid(`\`filter.${name}\` must be a text.`);
+  if (value === undefined || (typeof value === "string" && value !== "" && !value.includes("\0"))) return value;
+  throw invalid(`\`filter.${name}\` must be a text that is not empty and has no NUL.`);
 }
 
 function instantOf(given: Readonly<Record<string, unknown>>, name: string): number | undefined {

@@ -86,7 +86,7 @@ function readFunctions(bytes: Uint8Array, appName: string, maxFunctions: number)
   const value = bytes.byteLength === 0 ? [] : parseJsonBytes(bytes, `The functions of app "${appName}"`);
   if (!Array.isArray(value)) throw new Error(`The functions of app "${appName}" are not an array.`);
   if (value.length > maxFunctions) {
-    throw new Error(`App "${appName}" has ${value.length} functions; the limit is ${maxFunctions}.`);
+    throw new Error(`App "${appName}" has ${value.length} functions; the limit is ${maxFunctions}`);
   }
   const seen = new Set<string>();
   return value.map((entry, index) => {

@@ -77,7 +77,8 @@ test("runs are found by event, key and a text in their error, and only these are
   expect(await fits({ error: 'card "7"' })).toEqual(runIds);
   expect(await fits({ error: "declined", key: "order-8" })).toEqual([]);
   expect(await fits({ status: "FAILED" })).toHaveLength(1 + others.length);
-  expect(await post(gateway, { action: "rerun", filter: { error: 5 } })).toMatchObject({ code: "BODY_INVALID" });
+  for (const filter of [{ error: 5 }, { key: "a\0" }, { eventName: "a\0" }])
+    expect(await post(gateway, { action: "rerun", filter })).toMatchObject({ code: "BODY_INVALID" });
   const bulk = await post(gateway, { action: "rerun", filter: { error: 'card "7"', key: "order-7" } });
   expect(bulk).toMatchObject({ filter: { error: 'card "7"', eventIds: ids, status: ["FAILED"] } });
   expect(await over(gateway, bulk.id)).toMatchObject({ status: "DONE", total: 1, done: 1 });

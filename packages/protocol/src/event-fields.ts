@@ -25,7 +25,8 @@ const MILLISECONDS_FROM = 1e11;
 
 /** Why a number is not the time of an event, to follow `ts`; null when it is one. `maxAheadMs`: a year or so. */
 export function timestampProblem(ts: unknown, nowMs: number, maxAheadMs: number): string | null {
-  if (typeof ts !== "number" || Number.isNaN(ts) || ts < 0) return "must be a number: milliseconds since 1970";
+  if (typeof ts !== "number" || Number.isNaN(ts) || ts < 0)
+    return "must be a number that is not below 0: milliseconds since 1970";
   const isSeconds = ts >= SECONDS_FROM && ts < MILLISECONDS_FROM && nowMs >= MILLISECONDS_FROM;
   if (!isSeconds && ts <= nowMs + maxAheadMs) return null;
   const unit = isSeconds ? SECONDS : SMALL_UNITS.find(({ ms }) => isNear(ts * ms, nowMs, maxAheadMs));

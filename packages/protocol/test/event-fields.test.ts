@@ -31,9 +31,9 @@ test.each<[unknown, RegExp]>([
   [NOW_MS * 1_000_000, /a year ahead; \d+ looks like nanoseconds: write 1780272000000$/],
   [NOW_MS + YEAR_MS + 1, /at most a year ahead$/],
   [8.64e15 * 1000, /at most a year ahead$/],
-  [-1, /must be a number: milliseconds/],
-  [Number.NaN, /must be a number: milliseconds/],
-  ["2026-06-01T00:00:00Z", /must be a number: milliseconds/],
+  [-1, /must be a number that is not below 0: milliseconds/],
+  [Number.NaN, /must be a number that is not below 0: milliseconds/],
+  ["2026-06-01T00:00:00Z", /must be a number that is not below 0: milliseconds/],
 ])("the time of an event cannot be %s", (ts, why) => expect(timestampProblem(ts, NOW_MS, YEAR_MS)).toMatch(why));
 
 test("where time began lately, as in tests, small numbers are milliseconds", () => {

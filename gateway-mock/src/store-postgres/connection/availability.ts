@@ -60,9 +60,8 @@ export function createAvailability({ url, timers, log, monotonicMs }: Availabili
   let outages = 0;
   let awayMsBefore = 0;
   let conflicts = 0;
-  let settledAtMs = Number.NEGATIVE_INFINITY;
   const repeats = occasionally(log, monotonicMs);
-  const slowness = occasionally(log, monotonicMs);
+  const settling = createSettling({ timers, log, monotonicMs });
 
   const awayMs = (): number => (away && firstTroubleMs !== null ? monotonicMs() - firstTroubleMs : 0);
 
@@ -71,10 +70,9 @@ export function createAvailability({ url, timers, log, monotonicMs }: Availabili
       const tookMs = awayMs();
       awayMsBefore += tookMs;
       away = false;
-      settledAtMs = monotonicMs() + SETTLE_MS;
-      const leases = `Leases that expired meanwhile are kept for their workers for ${SETTLE_MS / 1000} s.`;
+      settling.begin();
       const back = `The database is back after ${(tookMs / 1000).toFixed(1)} s`;
-      log("warn", `${back}; ${failures} calls failed meanwhile and were retried. ${leases}`);
+      log("warn", `${back}; ${failures} calls failed meanwhile and were retried. ${KEPT}`);
     }
     firstTroubleMs = null;
     failures = 0;
@@ -87,13 +85,6 @@ export function createAvailability({ url, timers, log, monotonicMs }: Availabili
     away = true;
     outages += 1;
     log("error", `The database ${what}: ${lastError}. Work in flight is kept and stored once the database is back.`);
-  };
-
-  const recordDuration = (tookMs: number): void => {
-    if (tookMs < STOOD_STILL_MS) return;
-    settledAtMs = Math.max(settledAtMs, monotonicMs() + SETTLE_MS);
-    const leases = `Leases that expired meanwhile are kept for their workers for ${SETTLE_MS / 1000} s.`;
-    slowness(`The database took ${(tookMs / 1000).toFixed(1)} s to answer. ${leases}`);
   };
 
   return {
@@ -120,14 +111,9 @@ export function createAvailability({ url, timers, log, monotonicMs }: Availabili
     get refuses() {
       return refuses;
     },
-    recordMoved() {
-      settledAtMs = Math.max(settledAtMs, monotonicMs() + SETTLE_MS);
-    },
-    recordDuration,
-    recordCommit(tookMs) {
-      recordDuration(tookMs);
-      if (tookMs >= SLOW_COMMIT_MS) slowness(`The database is slow: a commit took ${Math.round(tookMs)} ms.`);
-    },
+    recordMoved: settling.begin,
+    recordDuration: settling.recordDuration,
+    recordCommit: settling.recordCommit,
     health: () => ({
       ok: !away,
       awayMs: Math.round(awayMs()),
@@ -136,8 +122,40 @@ export function createAvailability({ url, timers, log, monotonicMs }: Availabili
       awayMsTotal: Math.round(awayMsBefore + awayMs()),
       conflicts,
     }),
-    async settled(signal) {
-      for (let leftMs = settledAtMs - monotonicMs(); leftMs > 0; leftMs = settledAtMs - monotonicMs()) {
+    settled: settling.end,
+  };
+}
+
+const KEPT = `Leases that expired meanwhile are kept for their workers for ${SETTLE_MS / 1000} s.`;
+
+interface Settling extends Pick<Availability, "recordDuration" | "recordCommit"> {
+  begin(): void;
+  /** Resolves when it is over. */
+  end(signal: AbortSignal): Promise<void>;
+}
+
+/** When it is right to claim again, after an outage or a long wait for an answer. */
+function createSettling({ timers, log, monotonicMs }: Omit<AvailabilityOptions, "url">): Settling {
+  let endsAtMs = Number.NEGATIVE_INFINITY;
+  const slowness = occasionally(log, monotonicMs);
+  const begin = (): void => {
+    endsAtMs = Math.max(endsAtMs, monotonicMs() + SETTLE_MS);
+  };
+  const recordDuration = (tookMs: number): void => {
+    if (tookMs < STOOD_STILL_MS) return;
+    begin();
+    slowness(`The database took ${(tookMs / 1000).toFixed(1)} s to answer. ${KEPT}`);
+  };
+  return {
+    begin,
+    recordDuration,
+    recordCommit(tookMs) {
+      recordDuration(tookMs);
+      const isSaid = tookMs < SLOW_COMMIT_MS || tookMs >= STOOD_STILL_MS;
+      if (!isSaid) slowness(`The database is slow: a commit took ${Math.round(tookMs)} ms.`);
+    },
+    async end(signal) {
+      for (let leftMs = endsAtMs - monotonicMs(); leftMs > 0; leftMs = endsAtMs - monotonicMs()) {
         await sleep(timers, leftMs, signal);
         if (signal.aborted) return;
       }

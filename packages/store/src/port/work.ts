@@ -199,7 +199,7 @@ export interface ClaimRequest {
   /** Of the registry that the wants rest on. Rejected (`isOutdated`) when the store's is another one by now. */
   readonly registryVersion?: number;
   /**
-   * By the database's clock; rejected (`isOutdated`) when it is later: while a database stands still no lease can be
+   * By the database's clock; rejected (`isOutdated`) when it is later: while a database is paused no lease can be
    * extended, so those that ended meanwhile say nothing of their workers. Default: it may be any time.
    */
   readonly notAfterMs?: number;
