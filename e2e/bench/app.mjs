@@ -126,6 +126,11 @@ if (process.env.BENCH_GRAPHS) {
   /** @type {any[]} */ (functions).push(...graphFunctions(client, finish));
 }
 
+// As large apps have them: nothing happens to most.
+for (let index = functions.length; index < Number(process.env.BENCH_FUNCTIONS ?? 0); index++) {
+  functions.push(define(`unused-${index}`, () => Promise.resolve()));
+}
+
 const connection = await client.connect({ functions });
 const thread = threads.find(({ label }) => label === "holdfast-connection");
 

@@ -19,6 +19,19 @@ const bulk = (name, steps) => async (/** @type {World} */ world, /** @type {numb
   return { ...row, runsPerSecond: runs / row.seconds, stepsPerSecond: (runs * steps) / row.seconds };
 };
 
+const MANY = 1000;
+
+/**
+ * Each look into the queue is for all functions that a worker has.
+ * @param {World} world
+ * @param {number} runs
+ */
+async function ofManyFunctions(world, runs) {
+  await world.appOf("many", { BENCH_FUNCTIONS: String(MANY) });
+  const row = await world.runs(runs, () => sendAll(world, "many/one", runs));
+  return { ...row, runsPerSecond: runs / row.seconds };
+}
+
 const IN_FLIGHT = 32;
 
 /**
@@ -65,6 +78,17 @@ export const throughput = [
     sizes: { tiny: 20, quick: 1000, usual: 3000, large: 20_000 },
     measure: bulk("one", 1),
     shown: [runsPerSecond(7000), ...costsOfRuns],
+  },
+  {
+    name: "functions",
+    title: "{n} runs of 1 step of an app that has 1,000 functions",
+    rounds: 5,
+    warmUps: WARM_UPS,
+    own: "scenario",
+    world: { workers: 0 },
+    sizes: { tiny: 20, quick: 1000, usual: 3000, large: 20_000 },
+    measure: ofManyFunctions,
+    shown: [runsPerSecond(), ...costsOfRuns],
   },
   {
     name: "single",

@@ -3,7 +3,7 @@
  * for each change that is seen, on stderr. A signal ends the wait in words, and the runs go on.
  */
 import { constants } from "node:os";
-import { HoldfastError, sleep, systemClock, systemTimers } from "@holdfast/core";
+import { HoldfastError, messageOf, sleep, systemClock, systemTimers } from "@holdfast/core";
 import { EXIT, type ExitCode } from "./exit-codes.ts";
 import { type GatewayClient, isPassing } from "./gateway-client.ts";
 import type { Output } from "./output.ts";
@@ -43,6 +43,8 @@ export interface WaitOptions {
   readonly links?: boolean;
   /** Says what it waits for, and ends with a signal; else a command of its own does that. */
   readonly speaks?: boolean;
+  /** There are runs with these ids. Default: the first answer says whether there are. */
+  readonly exist?: boolean;
 }
 
 /**
@@ -52,29 +54,37 @@ export interface WaitOptions {
 export async function awaitRuns(
   client: GatewayClient,
   ids: readonly string[],
-  { output, timeoutMs, log = false, links = true, speaks = false }: WaitOptions,
+  { output, timeoutMs, log = false, links = true, speaks = false, exist = false }: WaitOptions,
 ): Promise<readonly ShownRunDetail[]> {
   const endMs = systemClock.monotonicMs() + timeoutMs;
   let open = ids.length;
   const text = (): string => `Waiting for ${open === 1 ? "a run" : `${open} runs`} to end …`;
   const changes = speaks && !output.showsProgress ? new Changes(output) : undefined;
+  const gone = new GoneGateway(speaks ? output : null);
   const awaitRun = async (id: string): Promise<ShownRunDetail> => {
-    let isKnown = false;
+    let isKnown = exist;
     let failure: unknown;
     /** Null: another gateway, or this one once it is back, is to be asked. */
     const unlessPassing = (error: unknown): null => {
       const isClosing = HoldfastError.is(error) && error.code === "GATEWAY_CLOSING";
       if (!isClosing && !(isKnown && isPassing(error))) throw error;
       failure = error;
+      if (!isClosing) gone.recordFailure(error);
       return null;
     };
-    if (changes) changes.show(await getRun(client, id).catch(unlessPassing));
+    const ask = async (options: AskedRun): Promise<ShownRunDetail | null> => {
+      const run = await getRun(client, id, options).catch(unlessPassing);
+      if (!run) return null;
+      isKnown = true;
+      gone.recordAnswer();
+      changes?.show(run);
+      return run;
+    };
+    if (changes) await ask({});
     for (;;) {
       const askedMs = systemClock.monotonicMs();
       const waitMs = Math.round(Math.max(1, Math.min(WAIT_MS, endMs - askedMs)));
-      const run = await getRun(client, id, { log, waitMs, links }).catch(unlessPassing);
-      changes?.show(run);
-      if (run) isKnown = true;
+      const run = await ask({ log, waitMs, links });
       if (run && isEnded(run)) {
         open -= 1;
         return run;
@@ -106,10 +116,30 @@ class Changes {
     this.#output = output;
   }
 
-  show(run: ShownRunDetail | null): void {
-    if (run === null || this.#known.get(run.id) === run.status) return;
+  show(run: ShownRunDetail): void {
+    if (this.#known.get(run.id) === run.status) return;
     this.#known.set(run.id, run.status);
     this.#output.note(`run ${visible(run.id)} of ${visible(run.functionId)}: ${run.status}\n`);
+  }
+}
+
+/** Says once that the gateway is gone, and once that it is back, however many runs are asked for. */
+class GoneGateway {
+  readonly #output: Output | null;
+  #isGone = false;
+
+  constructor(output: Output | null) {
+    this.#output = output;
+  }
+
+  recordFailure(error: unknown): void {
+    if (!this.#isGone) this.#output?.note(`The gateway is gone (${messageOf(error)}); waiting for it …\n`);
+    this.#isGone = true;
+  }
+
+  recordAnswer(): void {
+    if (this.#isGone) this.#output?.note("The gateway is back.\n");
+    this.#isGone = false;
   }
 }
 

@@ -49,7 +49,7 @@ export async function sendEvent(context: CommandContext): Promise<ExitCode> {
   // Said before the wait: what ends that early loses nothing.
   if (!options.json) output.print(`event  ${visible(eventId)}\n`);
   const { timeoutMs } = options;
-  const runs = options.wait ? await awaitRuns(client, runIds, { output, timeoutMs, speaks: true }) : [];
+  const runs = options.wait ? await awaitRuns(client, runIds, { output, timeoutMs, speaks: true, exist: true }) : [];
   if (options.json)
     printJson(output, { eventId, runIds: started.type === "runs" ? runIds : null, ...(options.wait ? { runs } : {}) });
   else {

@@ -1,3 +1,4 @@
+import { HoldfastError } from "@holdfast/core";
 import { describe, expect, test, vi } from "vitest";
 import { awaitRuns } from "../../src/cli/await-runs.ts";
 import type { GatewayClient } from "../../src/cli/gateway-client.ts";
@@ -42,6 +43,26 @@ describe("runs that are waited for in a pipe", () => {
     const { output, notes } = pipe();
     await awaitRuns(runOf("RUNNING").client, ["01R"], { output, timeoutMs: 0, speaks: true });
     expect(notes.at(-1)).toBe("A run has not ended in time.\n");
+  });
+
+  test("a gateway that goes while the runs of an event are waited for is waited for, and both is said once", async () => {
+    const { output, notes } = pipe();
+    const { client } = runOf("RUNNING", "COMPLETED");
+    let failures = 4;
+    const get = (path: string): Promise<never> => {
+      failures -= 1;
+      if (failures < 0) return client.get(path);
+      return Promise.reject(new HoldfastError("GATEWAY_UNREACHABLE", "No gateway answers."));
+    };
+    const options = { output, timeoutMs: 60_000, speaks: true };
+    const fleeting = { ...client, get } as unknown as GatewayClient;
+    await awaitRuns(fleeting, ["01R", "01R"], { ...options, exist: true });
+    expect(notes.filter((note) => note.startsWith("The gateway"))).toEqual([
+      "The gateway is gone (No gateway answers.); waiting for it …\n",
+      "The gateway is back.\n",
+    ]);
+    failures = 1;
+    await expect(awaitRuns(fleeting, ["01R"], options)).rejects.toMatchObject({ code: "GATEWAY_UNREACHABLE" });
   });
 
   test.each([
