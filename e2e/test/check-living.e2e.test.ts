@@ -82,6 +82,10 @@ test("check says of runs that sleep, wait, are retried or half done what the nex
 
   // Between the two: one that has not begun is the same to every build.
   await first.kill();
+  // A worker whose socket has not ended yet is given work.
+  await waitFor(async () => !/"READY"/.test(await (await fetch(new URL("/v1/workers", url))).text()), {
+    what: "the worker to be known as gone",
+  });
   await send("live/sleeper");
   await until("a run that no build has begun", (all) => all.some(({ status }) => status === "PENDING"));
   expectSame(await check("next", 0), KINDS.length + 2);

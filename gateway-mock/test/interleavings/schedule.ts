@@ -245,6 +245,8 @@ export class Schedule {
 
   /** Everything goes its way until nothing is left to do, or `enough`. */
   async #settle(enough: () => Promise<boolean> | false): Promise<boolean> {
+    // A claim after time was skipped is refused once, since it seems to come late.
+    let idleRounds = 0;
     for (let round = 0; round < ROUNDS; round++) {
       while (!this.#interleaver.isOver) await this.#interleaver.next("random");
       if (await enough()) return true;
@@ -253,7 +255,8 @@ export class Schedule {
       this.#restedMs += 100;
       let taken = 0;
       for (const { alive, dispatcher } of this.#gateways) if (alive) taken += await this.#driven(dispatcher.tick());
-      if (taken === 0 && this.#interleaver.isOver) return enough();
+      idleRounds = taken === 0 && this.#interleaver.isOver ? idleRounds + 1 : 0;
+      if (idleRounds === 2) return enough();
     }
     return false;
   }
