@@ -1,5 +1,5 @@
 /** A worker may have a thousand functions, of which few have work: a look for it is not to cost the square. */
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { migrate } from "../../src/store-postgres/connection/migrate.ts";
 import { DueBounds } from "../../src/store-postgres/queue/due-bounds.ts";
 import { claim, nextDueInMs } from "../../src/store-postgres/queue/leases.ts";
@@ -11,19 +11,16 @@ import { PLANS, pagesRead, type Statements } from "./pages-read.ts";
 const limits = { slots: [10], shared: false, throttle: null };
 const wantOf = (functionId: string) => ({ functionId, limit: 10, leaseMs: 1_000, room: 0, limits });
 
-/** Later looks are slow, so that they have bounds. */
-function boundsOf(functionIds: readonly string[], isBounded: boolean): DueBounds {
-  const bounds = new DueBounds(() => 0);
-  if (!isBounded) return bounds;
+/** Behind a slow look others are bounded. */
+async function boundsOf(functionIds: readonly string[], isBounded: boolean): Promise<DueBounds> {
   let nowMs = 0;
-  const bounded = new DueBounds(() => nowMs);
-  void bounded.look(functionIds, async () => {
+  const bounds = new DueBounds(() => nowMs);
+  if (!isBounded) return bounds;
+  await bounds.look(functionIds, async () => {
     nowMs += 1_000;
   });
-  bounded.recordTaken(
-    functionIds.flatMap((id) => [0, 5].map((priority) => ({ function_id: id, priority, due_ms: 1 }))),
-  );
-  return bounded;
+  bounds.recordTaken(functionIds.flatMap((id) => [0, 5].map((priority) => ({ function_id: id, priority, due_ms: 1 }))));
+  return bounds;
 }
 
 type Act = (on: Statements, functionIds: readonly string[], bounds: DueBounds) => Promise<unknown>;
@@ -39,6 +36,7 @@ test.each<[string, Act]>([
   ],
 ])("%s of ten times as many functions handles at most about ten times as many rows", async (_, act) => {
   const db = await createTestDatabase();
+  onTestFinished(() => db.drop());
   await migrate(db.url);
   await fillQueue(db, 1_000, { function_id: "'other-' || i % 10" });
   for (const isBounded of [false, true])
@@ -46,12 +44,10 @@ test.each<[string, Act]>([
       const [few, many] = await Promise.all(
         [50, 500].map(async (count) => {
           const ids = Array.from({ length: count }, (_, index) => `shop-fn-${index}`);
-          const bounds = boundsOf(ids, isBounded);
-          await Promise.resolve();
+          const bounds = await boundsOf(ids, isBounded);
           return (await pagesRead(db.sql, plans, (on) => act(on, ids, bounds))).rows;
         }),
       );
       expect(many, `bounded: ${isBounded}, ${plans}: ${few} and ${many}`).toBeLessThan(12 * (few as number));
     }
-  await db.drop();
 });
