@@ -95,15 +95,15 @@ export function parseGoDurationMs(text: string): number | undefined {
 export function durationText(durationMs: number): string {
   const ms = Math.max(0, Math.round(durationMs));
   if (ms < 1_000) return `${ms} ms`;
-  const unit = UNITS_IN_TEXT.find(({ fromMs }) => ms >= fromMs) ?? { name: "s", sizeMs: 1_000 };
+  const unit = UNITS_IN_TEXT.find(({ sizeMs }) => ms >= 2 * sizeMs) ?? { name: "s", sizeMs: 1_000 };
   const count = ms / unit.sizeMs;
   return `${count < 10 ? Number(count.toFixed(1)) : Math.round(count)} ${unit.name}`;
 }
 
 const UNITS_IN_TEXT = [
-  { name: "days", sizeMs: 86_400_000, fromMs: 2 * 86_400_000 },
-  { name: "h", sizeMs: 3_600_000, fromMs: 2 * 3_600_000 },
-  { name: "min", sizeMs: 60_000, fromMs: 2 * 60_000 },
+  { name: "days", sizeMs: 86_400_000 },
+  { name: "h", sizeMs: 3_600_000 },
+  { name: "min", sizeMs: 60_000 },
 ] as const;
 
 /** One number and one unit, the only form that every peer understands: "250ms", "10s", "90s". */

@@ -33,7 +33,7 @@ export { LOG_LEVELS, type Log, type LoggerLike, type LogLevel, type LogRecord } 
 export { consoleLines, LOG_LEVEL_CHOICES, type LogLevelChoice, logFor, logTo, silentLog } from "./logger.ts";
 export { createDriver, type Driver, type DriverOptions, type Next, type Step, type TraceEntry } from "./machine.ts";
 export { nearestName, nearestNames } from "./nearest-name.ts";
-export { allEnded, type Deferred, deferred, sleep, withTimeout } from "./promises.ts";
+export { allEnded, type Deferred, deferred, sleep, whenAborted, withTimeout } from "./promises.ts";
 export { type Random, seededRandom, systemRandom, unitOf } from "./random.ts";
 export { Semaphore } from "./semaphore.ts";
 export { type ServerSentEvent, ServerSentReader } from "./server-sent.ts";

@@ -1,5 +1,5 @@
 /**
- * The three promise helpers that every package needs: a deferred, a sleep, a time limit. Timers are passed in
+ * The promise helpers that every package needs: a deferred, a sleep, a time limit, what follows an abort. Timers are passed in
  * (`clock.ts`).
  */
 import type { Timers } from "./clock.ts";
@@ -33,6 +33,15 @@ export function sleep(timers: Timers, delayMs: number, signal?: AbortSignal): Pr
     const timer = timers.set(delayMs, done);
     signal?.addEventListener("abort", done, { once: true });
   });
+}
+
+/**
+ * Calls `act` when `signal` is aborted; at once where it is already. What it gives takes that back.
+ */
+export function whenAborted(signal: AbortSignal | undefined, act: () => void): () => void {
+  signal?.addEventListener("abort", act, { once: true });
+  if (signal?.aborted) act();
+  return () => signal?.removeEventListener("abort", act);
 }
 
 /** Settles as `promise` does, or rejects with what `onTimeout` makes after `limitMs`. The timer never outlives it. */

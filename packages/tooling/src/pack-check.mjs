@@ -5,6 +5,7 @@
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { gzipSync } from "node:zlib";
+import { clientSizeProblem, FORMATS } from "./client-size.mjs";
 import { table } from "./matrix/table.mjs";
 import { inspectPackage } from "./pack-inspect.mjs";
 import { liveResults, writeLivePrograms } from "./pack-live.mjs";
@@ -116,7 +117,7 @@ for (const entry of ${list}) {
     cwd: folder,
   });
   await reportRun("every entry loads from CommonJS", process.execPath, ["cjs.cjs"], { cwd: folder });
-  await checkClientSize(folder);
+  checkClientSize(folder);
   checkCharacters(join(folder, "node_modules", "holdfast", "dist"));
   await useLive(folder);
   for (const { what, problem } of await checkTypes(folder, entries)) report(what, problem);
@@ -130,25 +131,10 @@ for (const entry of ${list}) {
   }
 }
 
-/** What an app may pay for `holdfast/client`, minified, with everything in it. */
-const MAX_CLIENT_BYTES = 40_000;
-
-/**
- * The entry for those who only send has none of the connection, its thread and the steps.
- * @param {string} folder
- */
-async function checkClientSize(folder) {
-  writeFileSync(join(folder, "sender.mjs"), 'import * as client from "holdfast/client";\nconsole.log(client);\n');
-  writeFileSync(join(folder, "sender.cjs"), 'console.log(require("holdfast/client"));\n');
-  for (const format of ["esm", "cjs"]) {
-    const out = `sender.min.${format}.js`;
-    const file = format === "esm" ? "sender.mjs" : "sender.cjs";
-    const args = [file, "--bundle", "--minify", `--format=${format}`, `--outfile=${out}`, "--log-level=warning"];
-    const what = `holdfast/client is bundled as ${format}`;
-    if (!(await reportRun(what, toolBin("esbuild/bin/esbuild"), args, { cwd: folder }))) continue;
-    const bytes = statSync(join(folder, out)).size;
-    const problem = bytes <= MAX_CLIENT_BYTES ? "" : `It has ${bytes} bytes; the limit is ${MAX_CLIENT_BYTES}.`;
-    report(`holdfast/client is small as ${format}`, problem);
+/** @param {string} folder */
+function checkClientSize(folder) {
+  for (const format of FORMATS) {
+    report(`holdfast/client is small as ${format}`, clientSizeProblem("holdfast/client", format, folder));
   }
 }
 

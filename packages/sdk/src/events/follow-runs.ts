@@ -3,7 +3,6 @@
  * Nothing is missing and nothing comes twice.
  */
 import {
-  type BackoffPolicy,
   backoffDelayMs,
   type ErrorCode,
   type HoldfastError,
@@ -12,6 +11,7 @@ import {
   ServerSentReader,
   sleep,
   type TimerHandle,
+  whenAborted,
 } from "@holdfast/core";
 import { apiBase, type GatewayAccess } from "./gateway-access.ts";
 import { type RunEvent, readContinued, readFacts, readSnapshot } from "./run-events.ts";
@@ -23,6 +23,7 @@ import {
   KEY_REFUSED,
   KEYS_REFUSED,
   mayPass,
+  RETRY,
   refusalCode,
   type SendPorts,
   withKeys,
@@ -64,7 +65,6 @@ export interface FollowOptions {
 
 /** Gateways send something every 15 s. */
 const SILENT_MS = 45_000;
-const RETRY: BackoffPolicy = { baseMs: 100, factor: 2, maxMs: 5_000, jitter: 0.5 };
 /** Before the first answer; once it has begun it does not give up. */
 const FIRST_TRIES = 5;
 /** Rows of which is remembered that they came. */
@@ -82,6 +82,8 @@ export async function* followRuns(
 ): AsyncGenerator<RunEvent, void> {
   const url = new URL(pathOf(target, from, links), apiBase(options)).href;
   const known = new Set<string>();
+  const pause = (failures: number): Promise<void> =>
+    sleep(ports.timers, backoffDelayMs(RETRY, failures, ports.random), signal);
   let lastId: string | null = null;
   let hasBegun = false;
   for (let failures = 0; !signal?.aborted; ) {
@@ -92,7 +94,7 @@ export async function* followRuns(
       if (stream.isLost) {
         lastId = null;
         yield { kind: "RESET" };
-      } else await sleep(ports.timers, backoffDelayMs(RETRY, failures, ports.random), signal);
+      } else await pause(failures);
       continue;
     }
     hasBegun = true;
@@ -108,7 +110,7 @@ export async function* followRuns(
     }
     lastId = stream.lastId() ?? lastId;
     failures += 1;
-    await sleep(ports.timers, backoffDelayMs(RETRY, failures, ports.random), signal);
+    await pause(failures);
   }
 }
 
@@ -181,18 +183,16 @@ async function openWith(
 ): Promise<Opened | typeof KEY_REFUSED> {
   const end = new AbortController();
   let timer: TimerHandle | null = null;
-  const unwanted = (): void => end.abort(new Error("it is no longer followed"));
   const alive = (): void => {
     timer?.cancel();
     timer = ports.timers.set(SILENT_MS, () => end.abort(new Error(`nothing came for ${SILENT_MS} ms`)));
   };
   const close = (): void => {
     timer?.cancel();
-    signal?.removeEventListener("abort", unwanted);
+    unfollow();
     end.abort();
   };
-  signal?.addEventListener("abort", unwanted, { once: true });
-  if (signal?.aborted) unwanted();
+  const unfollow = whenAborted(signal, () => end.abort(new Error("it is no longer followed")));
   alive();
   try {
     const response = await ports.fetch(url, { method: "GET", headers, signal: end.signal });
@@ -230,8 +230,7 @@ async function* messagesOf(
   const pieces = body.getReader();
   const decoder = new TextDecoder();
   // Node 20 loses the signal of a call whose body is being read, now and then.
-  const cancel = (): void => void pieces.cancel().catch(() => {});
-  end.addEventListener("abort", cancel, { once: true });
+  const unfollow = whenAborted(end, () => void pieces.cancel().catch(() => {}));
   try {
     while (!end.aborted) {
       const piece = await pieces.read().catch(() => null);
@@ -240,7 +239,7 @@ async function* messagesOf(
       yield* reader.read(decoder.decode(piece.value, { stream: true }));
     }
   } finally {
-    end.removeEventListener("abort", cancel);
+    unfollow();
     await pieces.cancel().catch(() => {});
   }
 }

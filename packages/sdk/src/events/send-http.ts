@@ -15,6 +15,7 @@ import {
   systemRandom,
   systemTimers,
   type Timers,
+  whenAborted,
 } from "@holdfast/core";
 import { isRecord } from "@holdfast/protocol";
 import type { Secret } from "../options.ts";
@@ -74,7 +75,8 @@ export type FailedCall = Omit<Refused, "retry"> & { readonly tries: string };
 const SILENT = "it may run and wait for its database";
 const MAX_TRIES = 5;
 const TRY_TIMEOUT_MS = 10_000;
-const RETRY: BackoffPolicy = { baseMs: 100, factor: 2, maxMs: 5_000, jitter: 0.5 };
+/** Of calls, and of streams that broke off. */
+export const RETRY: BackoffPolicy = { baseMs: 100, factor: 2, maxMs: 5_000, jitter: 0.5 };
 
 /** Calls the gateway. Network errors, and answers of which `judge` says so, are tried again, five tries in all. */
 export async function callGateway<T>(
@@ -138,10 +140,8 @@ async function tryOnce<T>(
   const timer = ports.timers.set(tryTimeoutMs, () =>
     end.abort(new Error(`no answer within ${tryTimeoutMs} ms; ${SILENT}`)),
   );
-  const unwanted = (): void => end.abort(new Error("the call was aborted"));
-  signal?.addEventListener("abort", unwanted, { once: true });
+  const unfollow = whenAborted(signal, () => end.abort(new Error("the call was aborted")));
   try {
-    if (signal?.aborted) unwanted();
     const sent = body === undefined ? { method: method ?? "GET" } : { method: method ?? "POST", body };
     const response = await ports.fetch(url, { ...sent, headers, signal: end.signal });
     return judge(response.status, await response.text());
@@ -149,7 +149,7 @@ async function tryOnce<T>(
     return { ok: false, retry: true, reason: networkReason(cause), cause };
   } finally {
     timer.cancel();
-    signal?.removeEventListener("abort", unwanted);
+    unfollow();
   }
 }
 

@@ -1,5 +1,5 @@
 /** What stands for a run in the code that has started it: its state, its result, its end. */
-import { backoffDelayMs, HoldfastError, type PlainError, sleep } from "@holdfast/core";
+import { backoffDelayMs, HoldfastError, sleep, whenAborted } from "@holdfast/core";
 import { isRecord } from "@holdfast/protocol";
 import { type FollowOptions, followRuns } from "../events/follow-runs.ts";
 import { apiBase, type GatewayAccess } from "../events/gateway-access.ts";
@@ -7,7 +7,7 @@ import type { RunEvent } from "../events/run-events.ts";
 import { cancelRun, type FetchWait, lookUpRun, type Run, type RunStatus } from "../events/runs.ts";
 import type { SendPorts } from "../events/send-http.ts";
 import { type DurationLike, durationMsOf } from "../steps/points-in-time.ts";
-import { reviveError } from "../steps/revive-error.ts";
+import { isPlainError, reviveError } from "../steps/revive-error.ts";
 
 export interface ResultOptions {
   /**
@@ -125,16 +125,14 @@ async function resultOf<Output>(
   const end = new AbortController();
   const timer =
     timeout === undefined ? null : ports.timers.set(durationMsOf(timeout, "timeout"), () => end.abort(TIMED_OUT));
-  const unwanted = (): void => end.abort(signal?.reason);
-  signal?.addEventListener("abort", unwanted, { once: true });
-  if (signal?.aborted) unwanted();
+  const unfollow = whenAborted(signal, () => end.abort(signal?.reason));
   const poll = new Poll(access, { id, isKnown }, ports, end.signal);
   try {
     const run = await poll.untilEnded();
     if (run) return outputOf<Output>(run);
   } finally {
     timer?.cancel();
-    signal?.removeEventListener("abort", unwanted);
+    unfollow();
   }
   if (end.signal.reason !== TIMED_OUT) throw end.signal.reason;
   throw new HoldfastError("RUN_RESULT_TIMEOUT", `Run ${id} had not ended in time${poll.lastSeen()}`);
@@ -236,6 +234,3 @@ function failureOf({ id, functionId, error }: Run): Error {
   }
   return revived;
 }
-
-const isPlainError = (value: unknown): value is PlainError =>
-  isRecord(value) && typeof value.name === "string" && typeof value.message === "string";

@@ -1,5 +1,6 @@
 /** How an error that was stored, or came over the wire, becomes an `Error` again. */
 import type { PlainError } from "@holdfast/core";
+import { isRecord } from "@holdfast/protocol";
 
 const MAX_DEPTH = 5;
 
@@ -10,7 +11,7 @@ export function reviveError(error: PlainError, depth = 0): Error {
 
 export function restore<E extends Error>(target: E, error: PlainError, depth: number): E {
   const { name, stack, code, data } = error;
-  for (const [key, value] of Object.entries(isPlainObject(data) ? data : {})) {
+  for (const [key, value] of Object.entries(isRecord(data) ? data : {})) {
     // What an Error has itself, or its class has set, stays.
     if (key === "name" || key === "message" || key === "stack" || key === "cause" || key in target) continue;
     const isErrors = key === "errors" && Array.isArray(value);
@@ -24,7 +25,7 @@ export function restore<E extends Error>(target: E, error: PlainError, depth: nu
   }
   // Of a run that undid its steps.
   const { compensation } = error as { readonly compensation?: unknown };
-  if (isPlainObject(compensation)) Object.assign(target, { compensation });
+  if (isRecord(compensation)) Object.assign(target, { compensation });
   return target;
 }
 
@@ -36,10 +37,6 @@ function causeOf(cause: unknown, depth: number): unknown {
   return isPlainError(cause) && depth < MAX_DEPTH ? reviveError(cause, depth + 1) : cause;
 }
 
-function isPlainError(value: unknown): value is PlainError {
-  return isPlainObject(value) && typeof value.message === "string" && typeof value.name === "string";
-}
-
-function isPlainObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+export function isPlainError(value: unknown): value is PlainError {
+  return isRecord(value) && typeof value.message === "string" && typeof value.name === "string";
 }
