@@ -23,6 +23,7 @@ import {
   toPlainError,
   ulidFromSeed,
   ulidTimeMs,
+  whenAborted,
   withTimeout,
 } from "../src/index.ts";
 
@@ -339,6 +340,17 @@ describe("Promises and logs", () => {
     controller.abort();
     await sleeping;
     await sleep(systemTimers, 1_000_000, controller.signal);
+  });
+
+  test("what follows an abort happens once, at once where it has happened, and not when it was taken back", () => {
+    const controller = new AbortController();
+    const happened: string[] = [];
+    whenAborted(undefined, () => happened.push("without a signal"));
+    whenAborted(controller.signal, () => happened.push("before"));
+    whenAborted(controller.signal, () => happened.push("taken back"))();
+    controller.abort();
+    whenAborted(controller.signal, () => happened.push("after"));
+    expect(happened).toEqual(["before", "after"]);
   });
 
   test("withTimeout settles with the promise's outcome or the timeout error", async () => {
