@@ -1,6 +1,6 @@
 /**
- * The promise helpers that every package needs: a deferred, a sleep, a time limit, what follows an abort. Timers are passed in
- * (`clock.ts`).
+ * The promise helpers that every package needs: a deferred, a sleep, a time limit, what follows an abort. Timers are
+ * passed in (`clock.ts`).
  */
 import type { Timers } from "./clock.ts";
 
@@ -35,9 +35,7 @@ export function sleep(timers: Timers, delayMs: number, signal?: AbortSignal): Pr
   });
 }
 
-/**
- * Calls `act` when `signal` is aborted; at once where it is already. What it gives takes that back.
- */
+/** Calls `act` once `signal` is aborted, or at once where it is already. The function that it returns takes that back. */
 export function whenAborted(signal: AbortSignal | undefined, act: () => void): () => void {
   signal?.addEventListener("abort", act, { once: true });
   if (signal?.aborted) act();

@@ -26,7 +26,11 @@ export function clientSizeProblem(entry, format, folder) {
   const contents = format === "esm" ? `export * from ${from};` : `module.exports = require(${from});`;
   const { outputFiles } = buildSync({
     stdin: { contents, resolveDir: folder },
-    ...{ bundle: true, minify: true, format, write: false, logLevel: "silent" },
+    bundle: true,
+    minify: true,
+    format,
+    write: false,
+    logLevel: "silent",
   });
   const bytes = outputFiles.reduce((sum, { contents: file }) => sum + file.length, 0);
   return bytes <= MAX_CLIENT_BYTES ? "" : `It has ${bytes} bytes as ${format}; the limit is ${MAX_CLIENT_BYTES}.`;
@@ -34,10 +38,14 @@ export function clientSizeProblem(entry, format, folder) {
 
 if (isProgram(import.meta.url)) {
   endWithChildren();
-  await build();
-  const dist = inRoot("packages/sdk/dist");
-  for (const format of FORMATS) {
-    const problem = clientSizeProblem(join(dist, format === "esm" ? "client.js" : "client.cjs"), format, dist);
-    if (problem !== "") fail(new Error(`holdfast/client is too large. ${problem}`));
+  try {
+    await build();
+    const dist = inRoot("packages/sdk/dist");
+    for (const format of FORMATS) {
+      const problem = clientSizeProblem(join(dist, format === "esm" ? "client.js" : "client.cjs"), format, dist);
+      if (problem !== "") fail(`holdfast/client is too large. ${problem}`);
+    }
+  } catch (error) {
+    fail(error);
   }
 }

@@ -182,6 +182,7 @@ async function openWith(
   ports: SendPorts,
 ): Promise<Opened | typeof KEY_REFUSED> {
   const end = new AbortController();
+  const unfollow = whenAborted(signal, () => end.abort(new Error("it is no longer followed")));
   let timer: TimerHandle | null = null;
   const alive = (): void => {
     timer?.cancel();
@@ -192,7 +193,6 @@ async function openWith(
     unfollow();
     end.abort();
   };
-  const unfollow = whenAborted(signal, () => end.abort(new Error("it is no longer followed")));
   alive();
   try {
     const response = await ports.fetch(url, { method: "GET", headers, signal: end.signal });
