@@ -19,7 +19,7 @@ import { addressForCallers, GATEWAY_LIMITS, type GatewayConfig, isLoopback, reso
 import type { GatewayOptions } from "./config/gateway-options.ts";
 import type { Dispatcher } from "./dispatch/index.ts";
 import type { Conversations } from "./faults/conversations.ts";
-import { createCore } from "./gateway-core.ts";
+import { createCore, type GatewayCore } from "./gateway-core.ts";
 import { faultsOf, openConversations, storeWithFaults, whyNoFaults } from "./gateway-faults.ts";
 import { startGraphTestSweeps } from "./gateway-graph-tests.ts";
 import { startGatewayHeartbeat } from "./gateway-heartbeat.ts";
@@ -145,8 +145,7 @@ async function start(config: GatewayConfig, ports: GatewayPorts, cleanUps: Clean
   });
   const { dispatcher, keys, sessions, id: gatewayId, newId } = core;
   const url = `http://${hostInUrl(config.host)}:${http.port}`;
-  cleanUps.add({ what: "releasing leases", leastMs: 500, run: () => dispatcher.stop() });
-  await dispatcher.start();
+  await startCore(core, cleanUps);
 
   const delay = measuredDelay();
   const connections = new ConnectionLimit(GATEWAY_LIMITS.maxHttpConnections);
@@ -209,6 +208,12 @@ async function start(config: GatewayConfig, ports: GatewayPorts, cleanUps: Clean
       return closing;
     },
   };
+}
+
+async function startCore({ dispatcher, connections }: GatewayCore, cleanUps: CleanUps): Promise<void> {
+  cleanUps.add({ what: "releasing leases", leastMs: 500, run: () => dispatcher.stop() });
+  cleanUps.add({ what: "taking workers off the list", leastMs: 200, run: () => connections.end() });
+  await dispatcher.start();
 }
 
 function socketServer(

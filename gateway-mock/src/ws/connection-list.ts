@@ -50,6 +50,7 @@ export class ConnectionList {
   /** The removal of what has left since the last one began. */
   #removal: Promise<void> | null = null;
   #lastRemoval: Promise<void> = Promise.resolve();
+  #ended = false;
 
   constructor(parts: ConnectionListParts) {
     this.#parts = parts;
@@ -99,7 +100,20 @@ export class ConnectionList {
     await Promise.all(settled.map(([, { info, status }]) => this.set(info, status)));
   }
 
+  /**
+   * The gateway ends, and nothing is listed any more. Its sockets are closed without waiting for what each of them
+   * writes; what was left behind would look like workers of a gateway that died.
+   */
+  async end(): Promise<void> {
+    this.#ended = true;
+    await Promise.all(this.#last.values());
+    for (const id of this.#listed.keys()) this.#left.add(id);
+    this.#listed.clear();
+    if (this.#left.size > 0) await this.#removeLeft();
+  }
+
   async #write(info: SessionInfo, status: ConnectionStatus): Promise<void> {
+    if (this.#ended && status !== "DISCONNECTED") return;
     const { connectionId: id, functionIds, ...about } = info;
     const { store, gatewayId } = this.#parts;
     const mark = this.#marks.get(id);

@@ -145,6 +145,16 @@ test("what is to be seen of a worker, blocked or silent, every gateway of the da
   await becomes("READY");
 });
 
+test("workers of a gateway that was closed are off the list at once", async () => {
+  const gateway = await bench.gateway();
+  const other = await bench.gateway();
+  await Promise.all(Array.from({ length: 40 }, () => bench.worker(gateway)));
+  const stays = await bench.worker(other);
+  await gateway.close();
+  const { workers } = (await call(other, "/v1/workers")) as { readonly workers: readonly Listed[] };
+  expect(workers.map(({ instanceId }) => instanceId)).toEqual([stays.instanceId]);
+});
+
 test("the status and the metrics of a gateway have all pools of an app together, until its workers are gone", async () => {
   const gateway = await bench.gateway();
   const [one, two] = [await bench.worker(gateway), await bench.worker(gateway)];

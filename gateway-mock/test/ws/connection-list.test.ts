@@ -70,3 +70,28 @@ test("what could not be removed is removed with the next that ends", async () =>
   await list.set(info("two"), "DISCONNECTED");
   expect(removed).toEqual([["one"], ["one", "two"]]);
 });
+
+test("a gateway that ends leaves nobody on the list, whoever comes and goes meanwhile", async () => {
+  const there = new Set<string>();
+  const store: ConnectionListParts["store"] = {
+    saveConnection: async ({ id }) => {
+      await new Promise((resolve) => setImmediate(resolve));
+      there.add(id);
+    },
+    removeConnections: async (ids) => {
+      await new Promise((resolve) => setImmediate(resolve));
+      for (const id of ids) there.delete(id);
+    },
+  };
+  const list = new ConnectionList({ store, gatewayId: "g", log: silentLog, onGone: () => {} });
+  await list.set(info("calm"), "READY");
+  const writes = [list.set(info("new"), "READY"), list.set(info("leaving"), "READY")];
+  writes.push(list.set(info("leaving"), "DISCONNECTED"));
+  const ended = list.end();
+  writes.push(list.set(info("late"), "READY"), list.set(info("calm"), "DRAINING"));
+  expect(list.mark("calm", "BLOCKED"), "its write is under way").toBe(false);
+  await ended;
+  expect([...there]).toEqual([]);
+  await Promise.all(writes);
+  expect([...there]).toEqual([]);
+});
