@@ -20,8 +20,12 @@ const fact: fc.Arbitrary<LogRow> = fc.record({
   key,
   attempt: fc.nat(),
   iteration: fc.nat(),
-  dataJson: fc.json(),
+  // Beyond some length texts are kept as they are.
+  dataJson: fc.oneof({ weight: 9, arbitrary: fc.json() }, { weight: 1, arbitrary: fc.json().map(long) }),
 });
+function long(json: string): string {
+  return `[${json},"${"x".repeat(40_000)}"]`;
+}
 const facts = fc.array(fact, { minLength: 1, maxLength: 5 });
 
 describe("Rows of the run log", () => {
@@ -75,6 +79,17 @@ describe("Rows of the run log", () => {
     expect(() => listOf([good], [{ ...bad, dataJson: '"\u001f"' }])).toThrow(TypeError);
     expect(dataTexts([{ facts: [good, good] }, { facts: [good] }])).toEqual(["1\u001e1", "1"]);
     expect(() => dataTexts([{ facts: [good] }, { facts: [bad] }])).toThrow(TypeError);
+  });
+
+  it("what is long and would be read as another text is refused wherever it stands in its row", () => {
+    const good: LogRow = { kind: "PINNED", key: "", attempt: 0, iteration: 0, dataJson: long("1") };
+    const bad: LogRow = { ...good, dataJson: long('"\u0001"') };
+    for (const facts of [[bad], [bad, good], [good, bad], [{ ...good, dataJson: "1" }, bad]]) {
+      expect(() => dataTexts([{ facts }])).toThrow(TypeError);
+      expect(() => dataList([{ facts }])).toThrow(TypeError);
+    }
+    // Who reads looks no further.
+    expect(() => dataTexts([{ facts: [{ ...good, dataJson: `"${"x".repeat(40_000)}\u0001"` }] }])).not.toThrow();
   });
 });
 

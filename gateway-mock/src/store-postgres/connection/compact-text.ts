@@ -25,10 +25,8 @@ export interface Piece {
  */
 export function compactText(text: string, pieces: readonly Piece[]): string {
   const isShort = text.length <= WINDOW;
-  // What is behind the window comes into that of the reader, which is filled with signs.
-  if (SIGN.test(isShort ? text : text.slice(0, 2 * WINDOW)))
-    throw new TypeError("A string with a sign is not valid JSON");
-  if (text.length > MAX_LENGTH) return text;
+  expectNoSign(text);
+  if (staysWhole(text)) return text;
   const head = isShort ? text : text.slice(0, WINDOW);
   let compact = "";
   let from = 0;
@@ -39,6 +37,20 @@ export function compactText(text: string, pieces: readonly Piece[]): string {
     from = at + piece.length;
   }
   return from === 0 ? text : compact + text.slice(from);
+}
+
+/** Whether it is too long to be made shorter: `compactText` would return it as it is. */
+export const staysWhole = (text: string): boolean => text.length > MAX_LENGTH;
+
+/**
+ * Of a text within others: from this place on.
+ * @throws TypeError where it is no JSON and would be read as another text
+ */
+export function expectNoSign(text: string, from = 0): void {
+  // What is behind the window comes into that of the reader, which is filled with signs.
+  const isAll = from === 0 && text.length <= WINDOW;
+  if (SIGN.test(isAll ? text : text.slice(from, from + 2 * WINDOW)))
+    throw new TypeError("A string with a sign is not valid JSON");
 }
 
 /** What `compactText` was given. Texts that were written before there were signs are as they are. */

@@ -5,6 +5,7 @@
 import { HoldfastError } from "@holdfast/core";
 import { LOG_KINDS, type LogKind, type LogRow } from "@holdfast/store";
 import { compactFact, type LogContext, wholeFact } from "./compact-facts.ts";
+import { expectNoSign, staysWhole } from "./compact-text.ts";
 import { expectCount, joined, jsonList } from "./pg-values.ts";
 
 const LINE_END = "\n";
@@ -98,10 +99,17 @@ export function dataTexts(rows: readonly RowFacts[]): string[] {
 function dataText({ facts, context }: RowFacts): string {
   const [first] = facts;
   if (facts.length === 1 && first) return compactFact(first.kind, first.dataJson, context);
-  return joined(
-    facts.map(({ kind, dataJson }) => compactFact(kind, dataJson, context)),
-    DATA_END,
+  const texts = facts.map(({ kind, dataJson }) =>
+    staysWhole(dataJson) ? dataJson : compactFact(kind, dataJson, context),
   );
+  const text = joined(texts, DATA_END);
+  // A long text is looked into when all is one: what came in pieces is copied by the first look, and again when joined.
+  let at = 0;
+  for (const one of texts) {
+    if (staysWhole(one)) expectNoSign(text, at);
+    at += one.length + DATA_END.length;
+  }
+  return text;
 }
 
 /** The facts of a row; without `data` theirs is empty. */
