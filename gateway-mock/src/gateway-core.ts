@@ -5,6 +5,7 @@
 import { type Clock, createUlidFactory, type Random, silentLog, sleep, type Timers } from "@holdfast/core";
 import { TIMEOUTS, WIRE_LIMITS } from "@holdfast/protocol";
 import { environmentOf, type Store } from "@holdfast/store";
+import type { CleanUps } from "./clean-ups.ts";
 import { GATEWAY_LIMITS, type GatewayConfig } from "./config/config.ts";
 import {
   DEFAULT_DISPATCHER_SETTINGS,
@@ -95,6 +96,13 @@ export function createCore(config: GatewayConfig, ports: CorePorts): GatewayCore
       end.abort();
     },
   };
+}
+
+/** Begins to claim work. What ends with the core is added to the clean-ups first. */
+export async function startCore({ dispatcher, connections }: GatewayCore, cleanUps: CleanUps): Promise<void> {
+  cleanUps.add({ what: "releasing leases", leastMs: 500, run: () => dispatcher.stop() });
+  cleanUps.add({ what: "taking workers off the list", leastMs: 200, run: () => connections.end() });
+  await dispatcher.start();
 }
 
 function createDispatcher(config: GatewayConfig, given: CorePorts, gatewayId: string): Dispatcher {

@@ -19,7 +19,7 @@ import { addressForCallers, GATEWAY_LIMITS, type GatewayConfig, isLoopback, reso
 import type { GatewayOptions } from "./config/gateway-options.ts";
 import type { Dispatcher } from "./dispatch/index.ts";
 import type { Conversations } from "./faults/conversations.ts";
-import { createCore, type GatewayCore } from "./gateway-core.ts";
+import { createCore, startCore } from "./gateway-core.ts";
 import { faultsOf, openConversations, storeWithFaults, whyNoFaults } from "./gateway-faults.ts";
 import { startGraphTestSweeps } from "./gateway-graph-tests.ts";
 import { startGatewayHeartbeat } from "./gateway-heartbeat.ts";
@@ -208,12 +208,6 @@ async function start(config: GatewayConfig, ports: GatewayPorts, cleanUps: Clean
       return closing;
     },
   };
-}
-
-async function startCore({ dispatcher, connections }: GatewayCore, cleanUps: CleanUps): Promise<void> {
-  cleanUps.add({ what: "releasing leases", leastMs: 500, run: () => dispatcher.stop() });
-  cleanUps.add({ what: "taking workers off the list", leastMs: 200, run: () => connections.end() });
-  await dispatcher.start();
 }
 
 function socketServer(

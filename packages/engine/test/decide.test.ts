@@ -99,6 +99,25 @@ describe("The plain protocol", () => {
     expect(world.job("pass").attempt).toBe(0);
   });
 
+  test.each([
+    ["pass", 4, 4],
+    ["step", 4, 4],
+    ["pass", 1, 2],
+    ["step", undefined, 2],
+  ] as const)("a step that a %s reports with %s attempts has %i in all, where its function has 2", (kind, own, all) => {
+    const world = new World({ maxAttempts: 2 });
+    const failed: Op = { ...failing("a"), ...(own === undefined ? {} : { maxAttempts: own }) };
+    if (kind === "step") world.pass(ops([planned("a"), planned("b")]));
+    let tried = 0;
+    while (!world.state.memo.has("a")) {
+      tried += 1;
+      world.nowMs = Math.max(world.nowMs, world.job(kind, kind === "step" ? "a" : "").dueMs);
+      if (kind === "step") world.step("a", ops([failed]));
+      else world.pass(ops([failed]));
+    }
+    expect(tried).toBe(all);
+  });
+
   test("a planned step that fails has its own attempts", () => {
     const world = new World({ maxAttempts: 3 });
     world.pass(ops([planned("a"), planned("b")]));

@@ -108,6 +108,8 @@ export interface Op {
   readonly attempt?: number;
   /** Ours: when a failed attempt may be tried again (StepError), whole seconds or an ISO 8601 instant. */
   readonly retryAfter?: string;
+  /** Ours, of a StepError: how many attempts the step has in all, where these are more than its function's. */
+  readonly maxAttempts?: number;
   /** Ours: the result was the JavaScript value undefined. */
   readonly undefinedResult?: boolean;
   /** Ours: the pass that reports the result has gone on over it, so that it needs no other one. */
@@ -165,9 +167,12 @@ const KNOWN_OPS: ReadonlySet<string> = new Set(OP_NAMES);
 /** An op that only its reader knows so far. Fields are set one by one: objects spread into it cost as much as the rest. */
 type ReadOp = { -readonly [Name in keyof Op]: Op[Name] };
 
+const isAttempts = (value: unknown): value is number =>
+  Number.isInteger(value) && (value as number) > 0 && (value as number) <= WIRE_LIMITS.maxRetries + 1;
+
 function parseOp(value: unknown, what: () => string): Op {
   if (!isRecord(value)) throw new HoldfastError("FRAME_INVALID", `${what()} is not an object.`);
-  const { id, op, name, displayName, opts, error, attempt, retryAfter, ordinal, position } = value;
+  const { id, op, name, displayName, opts, error, attempt, retryAfter, maxAttempts, ordinal, position } = value;
   if (typeof op !== "string" || !KNOWN_OPS.has(op)) {
     throw new HoldfastError("FRAME_INVALID", `${what()}.op is not a known op: ${JSON.stringify(op)}.`);
   }
@@ -186,6 +191,7 @@ function parseOp(value: unknown, what: () => string): Op {
   if (timing !== undefined) read.timing = timing;
   if (Number.isInteger(attempt)) read.attempt = attempt as number;
   if (typeof retryAfter === "string") read.retryAfter = retryAfter;
+  if (isAttempts(maxAttempts)) read.maxAttempts = maxAttempts;
   if (value.undefinedResult === true) read.undefinedResult = true;
   if (value.seen === true) read.seen = true;
   if (Number.isSafeInteger(ordinal)) read.ordinal = ordinal as number;

@@ -9,7 +9,7 @@ import { parseRetryAfterMs } from "../parse-due.ts";
 import { begunRow, jsonRow, type StepMeta, stepCompletedRow, stepFailedRow, stepMeta } from "../run/log-rows.ts";
 import { ResultPlaces } from "../run/result-places.ts";
 import type { RunState } from "../run/run-state.ts";
-import { isResult } from "../run/step-ops.ts";
+import { attemptsOf, isResult } from "../run/step-ops.ts";
 import { numbered, sizeProblem } from "./draft.ts";
 import type { DecideContext } from "./input.ts";
 
@@ -72,7 +72,7 @@ function failedAttempt(state: RunState, op: Op, ctx: DecideContext): LogRow[] {
   const attempt = Math.max(0, op.attempt ?? failed);
   if (attempt < failed) return [];
   const meta = stepMeta(op, attempt);
-  if (attempt + 1 >= state.maxAttempts) return [stepFailedRow(op.id, meta, errorOf(op))];
+  if (attempt + 1 >= attemptsOf(state, op)) return [stepFailedRow(op.id, meta, errorOf(op))];
   const delayMs = parseRetryAfterMs(op.retryAfter, ctx.nowMs) ?? backoffDelayMs(ctx.retry, attempt + 1, ctx.random);
   return [jsonRow("STEP_ATTEMPT_FAILED", op.id, attempt, 0, { step: meta, error: errorOf(op), delayMs })];
 }

@@ -12,6 +12,7 @@ import { ResultPlaces } from "../run/result-places.ts";
 import { type JobState, jobKey } from "../run/run-state.ts";
 import { isCompensating } from "../run/saga.ts";
 import {
+  attemptsOf,
   isHandlerFailure,
   isLazy,
   isParked,
@@ -284,7 +285,8 @@ function decideStepError(context: OpContext, op: Op): void {
   if (isOnRecord(context, op)) return inPlace ? undefined : awaitRetry(context, op);
   const attempt = attemptOf(context, op);
   const final =
-    (report.noRetry && report.ops.filter((one) => !isLazy(one)).length === 1) || attempt + 1 >= draft.state.maxAttempts;
+    (report.noRetry && report.ops.filter((one) => !isLazy(one)).length === 1) ||
+    attempt + 1 >= attemptsOf(draft.state, op);
   if (final) return settleFailed(context, op);
   const delayMs = retryDelayMs(
     draft,

@@ -21,6 +21,10 @@ export const isHandlerFailure = (op: Op): boolean => op.op !== "RunComplete" && 
 /** The step has ended with it. */
 export const isResult = ({ op }: Op): boolean => op === "StepRun" || op === "Step" || op === "StepFailed";
 
+/** How many attempts the step has in all: as its function, or more where the app says so. */
+export const attemptsOf = ({ maxAttempts }: { readonly maxAttempts: number }, op: Op): number =>
+  Math.max(maxAttempts, op.maxAttempts ?? 0);
+
 /** What people call a step. */
 export function nameOf(op: Op): string | undefined {
   return op.displayName ?? op.userland?.id;

@@ -86,6 +86,21 @@ test("an error goes on at its handle, with what it was as output", async () => {
   expect(attempts.get("after")).toBeUndefined();
 });
 
+test.each([
+  [4, undefined, 5],
+  [4, 0, 5],
+  [0, 3, 1],
+  [undefined, 3, 4],
+])("a node with %s retries in a runner with %s is tried %i times", async (own, retries, tries) => {
+  const bad = { id: "bad", type: "work", config: { fail: 99 }, ...(own === undefined ? {} : { retries: own }) };
+  attempts.clear();
+  await runGraph(graphOf([bad], "start -> bad"), {
+    nodeTypes: [work],
+    ...(retries === undefined ? {} : { retries }),
+  });
+  expect(attempts.get("bad")).toBe(tries);
+});
+
 test("an error that nothing takes fails the run, and undoes what can be undone", async () => {
   const undone: unknown[] = [];
   const undo = nodeType({

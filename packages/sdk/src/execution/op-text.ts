@@ -17,6 +17,7 @@ export interface OpExtras {
   /** Said to gateways that know our extensions. */
   readonly attempt?: number;
   readonly retryAfter?: string;
+  readonly maxAttempts?: number;
 }
 
 /** What an op says of its step. */
@@ -150,9 +151,10 @@ function optsText(opts: StepCall["opts"], args: readonly unknown[] | undefined, 
   return JSON.stringify(args === undefined ? { ...opts, ...more } : { ...opts, input: args, ...more });
 }
 
-function tail({ timing, attempt, retryAfter }: OpExtras): string {
+function tail({ timing, attempt, retryAfter, maxAttempts }: OpExtras): string {
   const nanos = `{"a":${timing.startedMs * 1e6},"b":${Math.round(timing.durationMs * 1e6)}}`;
-  const tried = attempt === undefined ? "" : `,"attempt":${attempt}`;
-  const again = attempt === undefined || retryAfter === undefined ? "" : `,"retryAfter":${JSON.stringify(retryAfter)}`;
-  return `,"timing":${nanos}${tried}${again}`;
+  if (attempt === undefined) return `,"timing":${nanos}`;
+  const again = retryAfter === undefined ? "" : `,"retryAfter":${JSON.stringify(retryAfter)}`;
+  const limit = maxAttempts === undefined ? "" : `,"maxAttempts":${maxAttempts}`;
+  return `,"timing":${nanos},"attempt":${attempt}${again}${limit}`;
 }

@@ -14,6 +14,8 @@ import type { Thrown } from "./thrown.ts";
 export interface AfterFailure {
   readonly final: boolean;
   readonly retryAfter?: string;
+  /** Of a step that has more attempts than the gateway grants the function. */
+  readonly maxAttempts?: number;
 }
 
 /** What was thrown, as it was thrown where that is known. */
@@ -23,6 +25,15 @@ export interface Failure {
 }
 
 const FINAL: AfterFailure = { final: true };
+
+interface FailedCall {
+  /** What was thrown says when. */
+  readonly wanted?: string | undefined;
+  /** Its hash; of the handler empty. */
+  readonly step: string;
+  readonly attempt: number;
+  readonly policy?: RetryPolicy | undefined;
+}
 
 export class RetryRules {
   readonly #options: PassOptions;
@@ -43,13 +54,13 @@ export class RetryRules {
   ofStep({ identity, call, attempt }: StepRecord, failure: Failure): AfterFailure {
     if (failure.thrown.isFinal || this.#isLast(attempt, call.retries?.attempts)) return FINAL;
     if (!this.#mayRetry(call.retryIf ?? this.#retryIf, failure, `Step "${identity.fullId}"`)) return FINAL;
-    return this.#again(failure.thrown.retryAfter, identity.hash, attempt, call.retries);
+    return this.#again({ wanted: failure.thrown.retryAfter, step: identity.hash, attempt, policy: call.retries });
   }
 
   /** The thread that ran the body is gone, and with it what the body would have thrown. */
   ofLostBody({ identity, call, attempt }: StepRecord): AfterFailure {
     if (this.#isLast(attempt, call.retries?.attempts)) return FINAL;
-    return this.#again(undefined, identity.hash, attempt, call.retries);
+    return this.#again({ step: identity.hash, attempt, policy: call.retries });
   }
 
   /** The handler has thrown, or the pass cannot go on. */
@@ -58,7 +69,7 @@ export class RetryRules {
     const { attempt } = this.#options.input;
     if (this.#isLast(attempt, undefined) || thrown.isStepError || thrown.isFinal) return FINAL;
     if (!this.#mayRetry(this.#retryIf, failure, "The handler")) return FINAL;
-    return this.#again(thrown.retryAfter, "", attempt, undefined);
+    return this.#again({ wanted: thrown.retryAfter, step: "", attempt });
   }
 
   /** A call that the gateway makes, and repeats by itself, says when. */
@@ -70,7 +81,7 @@ export class RetryRules {
     return { ...call, opts: { ...call.opts, retryAfter } };
   }
 
-  /** How many attempts the step has in all; undefined = as many as the gateway grants. */
+  /** How many attempts the step has in all; undefined = the gateway has not said how many it grants. */
   limitOf({ call }: Pick<StepRecord, "call">): number | undefined {
     return this.#limit(call.retries?.attempts);
   }
@@ -81,14 +92,21 @@ export class RetryRules {
 
   #limit(retries: number | undefined): number | undefined {
     const { maxAttempts } = this.#options.input;
-    return retries === undefined ? maxAttempts : Math.min(retries + 1, maxAttempts ?? Number.POSITIVE_INFINITY);
+    if (retries === undefined) return maxAttempts;
+    // Other gateways end a step by the attempts of its function, whatever it says.
+    return this.#isExact ? retries + 1 : Math.min(retries + 1, maxAttempts ?? Number.POSITIVE_INFINITY);
   }
 
-  #again(wanted: string | undefined, step: string, attempt: number, policy: RetryPolicy | undefined): AfterFailure {
-    if (wanted !== undefined) return { final: false, retryAfter: wanted };
-    const backoff = backoffOf(policy, this.#policy);
-    if (backoff === undefined) return { final: false };
-    return { final: false, retryAfter: this.#delayText(backoff, step, attempt) };
+  #again({ wanted, step, attempt, policy }: FailedCall): AfterFailure {
+    const backoff = wanted === undefined ? backoffOf(policy, this.#policy) : undefined;
+    const retryAfter = backoff === undefined ? wanted : this.#delayText(backoff, step, attempt);
+    const limit = this.#limit(policy?.attempts);
+    const isMore = limit !== undefined && limit > (this.#options.input.maxAttempts ?? Number.POSITIVE_INFINITY);
+    return {
+      final: false,
+      ...(retryAfter === undefined ? {} : { retryAfter }),
+      ...(isMore ? { maxAttempts: limit } : {}),
+    };
   }
 
   #delayText(backoff: BackoffPolicy, step: string, attempt: number): string {

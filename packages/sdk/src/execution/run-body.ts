@@ -206,12 +206,17 @@ class Attempt implements BodyOwner {
     const thrown = isolated?.thrown ?? readThrown(raw);
     const { error } = thrown;
     const after = rules.ofStep(record, isolated ? { thrown } : { thrown, raw });
-    const { final, ...retryAfter } = after;
+    const { final, maxAttempts, ...retryAfter } = after;
+    const limit = maxAttempts === undefined ? {} : { maxAttempts };
     record.outcome = { type: "error", error };
     context.onFailed(record, thrown, after);
     const durationMs = this.#durationMs();
     if (isEndHeard()) publishEnd(record, execution, this.#startedMs, durationMs, { error, willRetry: !final });
-    const op = record.ops.failed(error, final, { ...this.#extras(durationMs, isolated?.timing), ...retryAfter });
+    const op = record.ops.failed(error, final, {
+      ...this.#extras(durationMs, isolated?.timing),
+      ...retryAfter,
+      ...limit,
+    });
     context.onEnd(record, { type: "failed", op, final, ...retryAfter, durationMs });
   }
 

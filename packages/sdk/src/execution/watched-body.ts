@@ -62,6 +62,6 @@ function lostOp(record: StepRecord, { ports }: PassOptions, { isExtended, rules 
   const { identity, call, ordinal, attempt } = record;
   const timing = { startedMs: ports.clock.nowMs(), durationMs: 0 };
   const writer = new OpWriter({ identity, call, args: undefined, ordinal });
-  const { final, ...retryAfter } = rules.ofLostBody(record);
-  return writer.failed({ name: "", message: "" }, final, isExtended ? { timing, attempt, ...retryAfter } : { timing });
+  const { final, ...again } = rules.ofLostBody(record);
+  return writer.failed({ name: "", message: "" }, final, isExtended ? { timing, attempt, ...again } : { timing });
 }

@@ -19,8 +19,8 @@ export interface StepRunOptions<Result = unknown> {
    */
   readonly compensate?: (result: StepResult<Awaited<Result>>, error: Error) => unknown;
   /**
-   * How often this step is tried again, and when; what is left out is as the function's `retries` say. Never more
-   * often than these.
+   * How often this step is tried again, and when; what is left out is as the function's `retries` say. On a gateway
+   * other than Holdfast's never more often than these.
    * @example retries: { attempts: 2, base: "1m" }
    */
   readonly retries?: number | RetryOptions;

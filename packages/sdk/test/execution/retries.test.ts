@@ -56,6 +56,23 @@ describe.each(MODES)("retries, %s", (_name, mode) => {
     expect(engine.elapsedMs).toBe(4_000 + 12_000);
   });
 
+  test("a step may have more attempts than its function, where the gateway is Holdfast's", async () => {
+    let tries = 0;
+    const body = (): string => {
+      tries += 1;
+      return tries < 5 ? fails() : "at last";
+    };
+    const handler: Body = async ({ step }) => {
+      await step.run("other", fails).catch(() => {});
+      return step.run("a", body, { retries: 4 });
+    };
+    const engine = engineOf({ retries: { attempts: 1, ...delays } }, handler, { ...mode, maxAttempts: 2 });
+    const isOurs = mode.inPlace === true;
+    expect(await engine.run()).toMatchObject(isOurs ? { status: "completed", value: "at last" } : { status: "failed" });
+    expect(tries).toBe(isOurs ? 5 : 2);
+    expect(engine.elapsedMs).toBe(2_000 + (isOurs ? 2_000 + 6_000 + 15_000 + 15_000 : 2_000));
+  });
+
   test("steps that fail together each keep their own delays", async () => {
     const engine = engineOf(
       { retries: { attempts: 1, ...delays } },
