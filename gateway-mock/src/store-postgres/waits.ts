@@ -25,7 +25,8 @@ const COLUMNS = `w.run_id, w.key, w.kind, w.name, w.expression, w.match, ${msOf(
 
 /**
  * For many queries at once: `n` names the query, and each of its matches is looked up by itself, so that pages follow
- * the index, however many wait.
+ * the index, however many wait. Name and match are compared in its order, not for being equal: for rows that were equal
+ * in both the order of the key by run would do as well, and it is what a generic plan takes where few names are known.
  */
 const find = (from: string, more: string): string => `SELECT m.n, w.* FROM ${rowsOf(
   {
@@ -41,9 +42,9 @@ const find = (from: string, more: string): string => `SELECT m.n, w.* FROM ${row
   "m",
 )} CROSS JOIN LATERAL (
   SELECT ${COLUMNS} FROM holdfast.waits w ${from}
-  WHERE w.name = m.name AND w.match = m.match AND w.kind = ANY(string_to_array(m.kinds, ' '))
-    AND (w.run_id, w.key) > (m.after_run, m.after_key)
-    ${more} ORDER BY w.run_id, w.key LIMIT m.most
+  WHERE (w.name, w.match, w.run_id, w.key) > (m.name, m.match, m.after_run, m.after_key)
+    AND (w.name, w.match) <= (m.name, m.match) AND w.kind = ANY(string_to_array(m.kinds, ' '))
+    ${more} ORDER BY w.name, w.match, w.run_id, w.key LIMIT m.most
 ) w ORDER BY m.n, w.match, w.run_id, w.key`;
 
 const FIND = find("", "");
@@ -52,7 +53,8 @@ const FIND = find("", "");
  * The event's time is its transaction's, as the wait's: what was known to wait when the event was sent began earlier.
  */
 const FIND_FOR_EVENTS = find(
-  "JOIN holdfast.events e ON e.id = m.event_id JOIN holdfast.runs r ON r.id = w.run_id",
+  `JOIN holdfast.events e ON e.id = m.event_id
+  CROSS JOIN LATERAL (SELECT r.event_id FROM holdfast.runs r WHERE r.id = w.run_id OFFSET 0) r`,
   "AND w.began_at < e.received_at AND (w.expires_at IS NULL OR w.expires_at > e.received_at) AND r.event_id <> e.id",
 );
 

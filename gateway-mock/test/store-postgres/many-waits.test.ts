@@ -87,3 +87,34 @@ test.each(Object.entries(acts))("%s: of 100,000 waits hardly more pages are read
   const most = Math.max(...few.map(({ pages }) => pages)) * 3 + 50;
   expect(Math.max(...many.map(({ pages }) => pages)), shown).toBeLessThan(most);
 });
+
+test.each([true, false])(
+  "a late page of waits without a value reads hardly more of 20,000 than of 1,000; for an event: %s",
+  async (isForEvent) => {
+    const pages: number[] = [];
+    for (const count of [FEW, 20 * FEW]) {
+      await db.sql.unsafe("TRUNCATE holdfast.waits, holdfast.runs");
+      await db.sql.unsafe(`INSERT INTO holdfast.runs
+  (id, function_id, app_id, app_version, status, version, event_id, event_name, created_at)
+SELECT 'run-' || lpad(i::text, 8, '0'), 'fn', 'app', '1', 'WAITING', 1, 'e', 'e', now() FROM generate_series(1, ${count}) i`);
+      await db.sql.unsafe(`INSERT INTO holdfast.waits (run_id, key, kind, name, match, began_at)
+SELECT 'run-' || lpad(i::text, 8, '0'), 'w', 'event', 'some/event', '', now() FROM generate_series(1, ${count}) i`);
+      await db.sql.unsafe("ANALYZE holdfast.waits, holdfast.runs");
+      const query = {
+        name: "some/event",
+        kinds: ["event"] as const,
+        ...(isForEvent ? { eventId: "event" } : {}),
+        after: { match: "", runId: runId(0.9 * count), key: "w" },
+        limit: 50,
+      };
+      for (const asked of [query, { ...query, name: "other/event" }])
+        for (const plans of PLANS) {
+          const read = await pagesRead(db.sql, plans, async (on) => (await findWaits(on.query, [asked])).flat().length);
+          expect(read.result).toBe(asked === query ? 50 : 0);
+          pages.push(read.pages);
+        }
+    }
+    const [few, many] = [pages.slice(0, 4), pages.slice(4)];
+    expect(Math.max(...many), JSON.stringify({ few, many })).toBeLessThan(Math.max(...few) * 2 + 50);
+  },
+);
