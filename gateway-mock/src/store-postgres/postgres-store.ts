@@ -49,7 +49,7 @@ import { KeptClaims } from "./queue/kept-claims.ts";
 import { loadEvents, loadWindow, openWindows, postponeJob } from "./queue/windows.ts";
 import { allBounds, type Bounds, queueOf } from "./queue-calls.ts";
 import { eventsOfKeys, getEvent, listEvents, queueDepthOf, readsOfRuns, storedEvents } from "./reads.ts";
-import { loadRegistry, loadSecret, registryVersion, saveApps, touchGateway } from "./registry.ts";
+import { loadRegistry, loadSecret, registryMark, registryVersion, saveApps, touchGateway } from "./registry.ts";
 import { repairsOf } from "./repair/repairs.ts";
 import { previewPrune } from "./retention/preview.ts";
 import { retentionOf } from "./retention/retention.ts";
@@ -264,6 +264,7 @@ function registryOf(
   | "saveApps"
   | "loadRegistry"
   | "registryVersion"
+  | "registryMark"
   | "saveConnection"
   | "removeConnections"
   | "touchConnections"
@@ -280,6 +281,7 @@ function registryOf(
     secret: () => loadSecret(database),
     loadRegistry: () => loadRegistry(database),
     registryVersion: () => registryVersion(database),
+    registryMark: () => registryMark(database),
     touchGateway: (gatewayId) => touchGateway(database, gatewayId),
     async touchConnections(gatewayId, staleAfterMs) {
       await touchConnections(database, gatewayId, staleAfterMs);
@@ -305,7 +307,7 @@ function readsOf(database: Database): StoreReads & WaitingReads & LimitReads {
     listEvents: (filter) => listEvents(database, filter),
     getEvent: (eventId) => getEvent(database, eventId),
     storedEvents: (eventIds) => storedEvents(database.query, eventIds),
-    eventsOfKeys: (keys) => eventsOfKeys(database, keys),
+    eventsOfKeys: (keys, ofGraphs) => eventsOfKeys(database, keys, ofGraphs),
     listConnections: () => listConnections(database),
     queueDepth: queueDepthOf(database),
     tableSizes: tableSizesOf(database),

@@ -32,6 +32,8 @@ const COLUMNS = "slug, uuid::text AS uuid, app_id, app_version, name, triggers, 
 
 /** Later than this the newest deployment of an app counts as gone when another one is there. */
 const GROUP_GONE = "60 seconds";
+/** One that was last seen earlier is forgotten, unless it is its app's newest. */
+export const GROUP_KEPT = "7 days";
 
 /** Marks deployments as seen. One that is new, or whose successors are all gone, becomes the newest. */
 const SEE_GROUPS = `INSERT INTO holdfast.app_groups AS g (app_id, hash, since, seen_at, version, slugs, queues)
@@ -43,11 +45,14 @@ ON CONFLICT (app_id, hash) DO UPDATE SET seen_at = now(), version = excluded.ver
   AND NOT EXISTS (SELECT FROM holdfast.app_groups o WHERE o.app_id = g.app_id AND o.since > g.since
     AND o.seen_at > now() - interval '${GROUP_GONE}') THEN clock_timestamp() ELSE g.since END`;
 
-const NEWEST = `(SELECT g.hash FROM holdfast.app_groups g WHERE g.app_id = n.app_id ORDER BY g.since DESC LIMIT 1)`;
+/** Of each app once: looked up for each of its functions, it would be as many times all of its deployments. */
+const newestOf = (apps: string): string => `newest AS MATERIALIZED (
+  SELECT DISTINCT ON (g.app_id) g.app_id, g.hash FROM holdfast.app_groups g WHERE g.app_id = ANY(${apps}::text[])
+  ORDER BY g.app_id, g.since DESC)`;
 
 /** The newest deployment's functions as they are; those that only an older one has are kept for its runs. */
-const SAVE = `WITH n AS MATERIALIZED (
-  SELECT n.*, n.hash = ${NEWEST} AS newest
+const SAVE = `WITH ${newestOf("$2")}, n AS MATERIALIZED (
+  SELECT n.*, n.hash = (SELECT g.hash FROM newest g WHERE g.app_id = n.app_id) AS newest
   FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[])
     AS n(slug, app_id, app_version, sdk, name, triggers, config, hash)
 ), saved AS (
@@ -62,9 +67,9 @@ const SAVE = `WITH n AS MATERIALIZED (
   RETURNING slug
 ) SELECT count(*)::int AS changed FROM saved`;
 
-const RETIRE = `UPDATE holdfast.functions f SET active = false, updated_at = now()
-FROM unnest($1::text[], $2::text[], $3::text[]) AS n(app_id, hash, slugs)
-WHERE f.app_id = n.app_id AND f.active AND n.hash = ${NEWEST} AND NOT f.slug = ANY(n.slugs::text[]) RETURNING f.slug`;
+const RETIRE = `WITH ${newestOf("$1")} UPDATE holdfast.functions f SET active = false, updated_at = now()
+FROM unnest($1::text[], $2::text[], $3::text[]) AS n(app_id, hash, slugs) JOIN newest g USING (app_id, hash)
+WHERE f.app_id = n.app_id AND f.active AND NOT f.slug = ANY(n.slugs::text[]) RETURNING f.slug`;
 
 /** A registration holds this lock, so that of two apps that want one slug the second one sees the first. */
 const LOCK = "SELECT pg_advisory_xact_lock(hashtextextended('holdfast registry', 0))";
@@ -140,12 +145,22 @@ function groupHash(app: AppRecord): string {
     .digest("hex");
 }
 
+const IS_KEPT = `slugs IS NOT NULL AND seen_at > now() - interval '${GROUP_KEPT}'`;
+
+/** Which deployments are there, and since when each counts as new; all else of the registry raises its version. */
+const MARK = `SELECT version::text || ' ' || (SELECT COALESCE(sum(hashtextextended(app_id || ' ' || hash || ' ' || since::text, 0)), 0)
+  FROM holdfast.app_groups WHERE ${IS_KEPT})::text AS mark FROM holdfast.registry WHERE one`;
+
+export async function registryMark({ query }: Pick<Database, "query">): Promise<string> {
+  const [row] = await query<{ mark: string }>(MARK);
+  return row?.mark ?? "";
+}
+
 /** One statement, so that all of it is of one instant. */
 const LOAD = `SELECT r.version::float8 AS version,
   (SELECT COALESCE(json_agg(x ORDER BY x.slug COLLATE "C"), '[]') FROM (SELECT ${COLUMNS} FROM holdfast.functions) x)::text AS functions,
   (SELECT COALESCE(json_agg(d ORDER BY d.app_id COLLATE "C", d.since DESC), '[]') FROM (
-    SELECT app_id, version, slugs, queues, since FROM holdfast.app_groups
-    WHERE slugs IS NOT NULL AND seen_at > now() - interval '7 days') d)::text AS deployments,
+    SELECT app_id, version, slugs, queues, since FROM holdfast.app_groups WHERE ${IS_KEPT}) d)::text AS deployments,
   ${CONTROLS}, ${PUBLISHED}
 FROM holdfast.registry r WHERE r.one`;
 

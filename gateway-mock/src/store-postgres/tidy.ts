@@ -3,6 +3,7 @@
  * partition, and of gateways and workers that are long gone. Retention removes the rest (docs/decisions/0121).
  */
 import type { Database, Query } from "./connection/database.ts";
+import { GROUP_KEPT } from "./registry.ts";
 import { EVENT_KEY_LIFETIME } from "./writer/event-keys.ts";
 
 /** Rows that a statement removes at most: others write to these tables. */
@@ -35,6 +36,9 @@ WHERE seen_at < now() - interval '7 days' FOR UPDATE SKIP LOCKED)`,
 AND NOT EXISTS (SELECT FROM holdfast.connections c WHERE right(d.instance, length(c.instance_id)) = c.instance_id)`,
   `DELETE FROM holdfast.gateways WHERE id IN (SELECT id FROM holdfast.gateways
 WHERE seen_at < now() - interval '7 days' FOR UPDATE SKIP LOCKED)`,
+  `DELETE FROM holdfast.app_groups WHERE (app_id, hash) IN (SELECT g.app_id, g.hash FROM holdfast.app_groups g
+WHERE g.seen_at < now() - interval '${GROUP_KEPT}'
+  AND EXISTS (SELECT FROM holdfast.app_groups o WHERE o.app_id = g.app_id AND o.since > g.since) FOR UPDATE SKIP LOCKED)`,
   "DELETE FROM holdfast.bulk_jobs WHERE ended_at < now() - interval '90 days'",
 ];
 

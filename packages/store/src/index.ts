@@ -101,6 +101,7 @@ export type {
   EventKey,
   EventPage,
   EventView,
+  GraphRunKey,
   HistoryLoss,
   JobView,
   LostRun,

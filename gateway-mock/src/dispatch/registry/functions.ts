@@ -38,6 +38,11 @@ import { FunctionQueues } from "./function-queues.ts";
 import type { LaneAdoptions } from "./lane-adoptions.ts";
 import { PublishedGraphs } from "./published-graphs.ts";
 
+/**
+ * Loads repair what the mark does not speak of, such as schedules that a gateway did not come to store: once a minute.
+ */
+const LOOKS_BETWEEN_LOADS = 30;
+
 /** A function as the engine needs it. */
 export interface KnownFunction extends RunOptions {
   /** The slug, as the function's environment has it. */
@@ -77,6 +82,10 @@ export class Functions {
   #stored = new Map<string, StoredFunction>();
   #deployments: readonly Deployment[] = [];
   #version = 0;
+  /** What was read when the store's registry had this mark. */
+  #mark: string | null = null;
+  #looksUnchanged = 0;
+  #limited: readonly LaneAdoption[] = [];
   readonly #saved = new Map<string, string>();
   /** A look at the store's version that has not begun. */
   #renewal: Promise<void> | null = null;
@@ -128,6 +137,17 @@ export class Functions {
     return this.#inTurn(() => this.#load());
   }
 
+  /** For every few seconds: reads it again where the store's is another one, and now and then in any case. */
+  refresh(): Promise<void> {
+    return this.#inTurn(async () => {
+      const mark = await this.#store.registryMark();
+      this.#looksUnchanged = mark === this.#mark ? this.#looksUnchanged + 1 : 0;
+      if (this.#looksUnchanged % LOOKS_BETWEEN_LOADS === 0) await this.#load();
+      else this.#parts.adoptions.review(this.#limited, this.#version);
+      this.#mark = mark;
+    });
+  }
+
   /** Reads the registry again, unless that has happened since it had the version `than`. */
   renew(than: number): Promise<void> {
     return this.#inTurn(() => (this.#version === than ? this.#load() : Promise.resolve()));
@@ -141,7 +161,7 @@ export class Functions {
     // A gateway of the version before takes them for what no function has any more.
     const ofGraphs = this.graphs.crons(this.#parts.nowMs(), this.#parts.newId);
     if (ofGraphs.length > 0) await this.#store.repairGraphCrons(ofGraphs);
-    this.#parts.adoptions.review(this.#limited(), this.#version);
+    this.#parts.adoptions.review(this.#limited, this.#version);
   }
 
   /** Stores what a worker brought; does nothing when it is known already. */
@@ -193,7 +213,7 @@ export class Functions {
     if (JSON.stringify(before) === JSON.stringify(stored)) return;
     this.#put(await this.#store.loadRegistry());
     await this.#store.saveCrons(appIds, stored, this.#crons(new Set(appIds)));
-    this.#parts.adoptions.review(this.#limited(), this.#version);
+    this.#parts.adoptions.review(this.#limited, this.#version);
   }
 
   /** One after the other: what was read before a save must not replace what the save brought. */
@@ -257,10 +277,6 @@ export class Functions {
     );
   }
 
-  #limited(): LaneAdoption[] {
-    return [...this.#byId.values()].flatMap((fn) => (fn.limits ? [{ functionId: fn.id, lane: fn.onlyLane }] : []));
-  }
-
   /** The next ticks of all schedules of these apps. */
   #crons(appIds: ReadonlySet<string>): RegisteredCron[] {
     const { newId, nowMs, random } = this.#parts;
@@ -281,6 +297,7 @@ export class Functions {
     const next = new Map<string, KnownFunction>();
     for (const fn of functions) next.set(fn.slug, this.#knownAs(fn));
     this.#byId = next;
+    this.#limited = [...next.values()].flatMap((fn) => (fn.limits ? [{ functionId: fn.id, lane: fn.onlyLane }] : []));
     this.#stored = new Map(functions.map((fn) => [fn.slug, fn]));
     this.#version = version;
     this.#saved.clear();
@@ -297,7 +314,7 @@ export class Functions {
   #knownAs(fn: StoredFunction): KnownFunction {
     const known = this.#byId.get(fn.slug);
     const before = this.#stored.get(fn.slug);
-    return known && JSON.stringify(before) === JSON.stringify(fn) ? known : knownFunction(fn, this.#settingsOf(fn));
+    return known && before && isSame(before, fn) ? known : knownFunction(fn, this.#settingsOf(fn));
   }
 
   /** What was registered was checked; what an older gateway took may not pass. */
@@ -313,6 +330,16 @@ export class Functions {
     }
   }
 }
+
+/** Of thousands with every change, so they are compared as they are and not as JSON. */
+const isSame = (one: StoredFunction, other: StoredFunction): boolean =>
+  one.uuid === other.uuid &&
+  one.appId === other.appId &&
+  one.appVersion === other.appVersion &&
+  one.active === other.active &&
+  one.name === other.name &&
+  one.triggersJson === other.triggersJson &&
+  one.configJson === other.configJson;
 
 function knownFunction(fn: StoredFunction, plan: FunctionSettings): KnownFunction {
   const { slug: id, uuid, appId, appVersion, active, configJson } = fn;

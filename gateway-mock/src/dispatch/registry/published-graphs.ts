@@ -33,6 +33,13 @@ export class PublishedGraphs {
     return this.#byEnvironment.has(environment);
   }
 
+  /** Names of the events that start graphs of this environment; `runner`: only graphs that this function runs. */
+  patternsOf(environment: string, runner?: string): string[] {
+    const graphs = this.#byEnvironment.get(environment) ?? [];
+    const meant = runner === undefined ? graphs : graphs.filter((graph) => graph.runner === runner);
+    return meant.flatMap(({ triggers }) => triggers.events.map(({ pattern }) => pattern));
+  }
+
   /** Those that the event starts. Between conditions that take long others have their turn. */
   async triggeredInTurns(
     environment: string,

@@ -1,9 +1,9 @@
-/** Keeps the mirrored registry young: reads it every two seconds, and when another gateway announces a change. */
+/** Keeps the mirrored registry young: looks every two seconds whether it has changed, and when another gateway says so. */
 import { type Log, messageOf, type TimerHandle, type Timers } from "@holdfast/core";
 import { levelFor } from "@holdfast/store";
 import type { Functions } from "./functions.ts";
 
-/** Between two looks for functions that other gateways have stored. */
+/** Between two looks whether other gateways have stored functions. */
 export const FUNCTIONS_EVERY_MS = 2_000;
 
 /**
@@ -32,7 +32,7 @@ export class RegistryPoller {
   }
 
   async now(): Promise<void> {
-    await this.#functions.load().catch((error: unknown) => {
+    await this.#functions.refresh().catch((error: unknown) => {
       this.#options.log(levelFor(error, "warn"), `The functions could not be read: ${messageOf(error)}`);
     });
   }

@@ -147,6 +147,10 @@ export class Graphs {
       .slice(0, limit);
   }
 
+  uidsIn(environment: string): string[] {
+    return [...this.#byUid.values()].flatMap(({ graph }) => (graph.environment === environment ? [graph.uid] : []));
+  }
+
   delete(name: GraphName, force: boolean, isLiving: (runId: string) => boolean): "deleted" | "living" | "gone" {
     const row = this.#byName.get(keyOf(name));
     if (!row) return "gone";

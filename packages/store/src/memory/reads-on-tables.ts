@@ -2,7 +2,8 @@
 import type { StoreBulk } from "../port/bulk.ts";
 import type { StoreGraphs } from "../port/graphs.ts";
 import type { LimitReads } from "../port/limits.ts";
-import type { StoreReads } from "../port/reads.ts";
+import type { EventKey, GraphRunKey, StoreReads } from "../port/reads.ts";
+import type { StoredRegistry } from "../port/registry.ts";
 import type { StoreRepairs } from "../port/repair.ts";
 import { MAX_OPEN_WINDOWS, type WaitingReads } from "../port/waiting.ts";
 import { bulkPage, createBulkJob, listBulkJobs, saveBulkProgress, stopBulkJob } from "./bulk.ts";
@@ -65,8 +66,23 @@ export class ReadsOnTables implements Reads {
     return this.#access.call(() => eventIds.filter((id) => this.#tables.events.has(id)));
   }
 
-  eventsOfKeys(keys: Parameters<Reads["eventsOfKeys"]>[0]): ReturnType<Reads["eventsOfKeys"]> {
-    return this.#access.call(() => this.#tables.eventTable.ofKeys(keys));
+  eventsOfKeys(...[keys, ofGraphs]: Parameters<Reads["eventsOfKeys"]>): ReturnType<Reads["eventsOfKeys"]> {
+    const { eventTable, graphs } = this.#tables;
+    const keysOfGraphs = ({ name, key, environment }: GraphRunKey): EventKey[] =>
+      graphs.uidsIn(environment).map((uid) => ({ name, key: `${uid}\n${key}` }));
+    return this.#access.call(() => eventTable.ofKeys([...keys, ...(ofGraphs ? keysOfGraphs(ofGraphs) : [])]));
+  }
+
+  loadRegistry(): Promise<StoredRegistry> {
+    return this.#access.call(() => this.#tables.registry.load());
+  }
+
+  registryVersion(): Promise<number> {
+    return this.#access.call(() => this.#tables.registry.version);
+  }
+
+  registryMark(): Promise<string> {
+    return this.#access.call(() => this.#tables.registry.mark());
   }
 
   listConnections(): ReturnType<Reads["listConnections"]> {

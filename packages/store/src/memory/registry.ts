@@ -86,9 +86,23 @@ export class Registry {
     throw new StoreError("outdated", "It rests on another version of the registry. Nothing was stored.");
   }
 
+  mark(): string {
+    return JSON.stringify([this.#version, this.#deployments()]);
+  }
+
   load(): StoredRegistry {
+    return {
+      version: this.#version,
+      functions: this.all(),
+      deployments: this.#deployments(),
+      controls: this.controls.all(),
+      graphs: this.published(),
+    };
+  }
+
+  #deployments(): StoredRegistry["deployments"] {
     const isKept = ({ seenMs }: Group): boolean => seenMs > this.#clock.nowMs() - KEPT_MS;
-    const deployments = [...this.#groups]
+    return [...this.#groups]
       .sort(([a], [b]) => byText(a, b))
       .flatMap(([appId, groups]) =>
         groups
@@ -96,13 +110,6 @@ export class Registry {
           .sort((a, b) => b.since - a.since)
           .map(({ version, slugs, queues }) => ({ appId, version, slugs, queues })),
       );
-    return {
-      version: this.#version,
-      functions: this.all(),
-      deployments,
-      controls: this.controls.all(),
-      graphs: this.published(),
-    };
   }
 
   /** Of another app's function with this slug neither a deployment may be there nor a run go on. */
@@ -137,6 +144,7 @@ export class Registry {
   }
 
   touchConnections(gatewayId: string, staleAfterMs: number): void {
+    for (const [id, groups] of this.#groups) this.#groups.set(id, this.#keptOf(groups));
     for (const [id, untilMs] of [...this.#usedTokens]) if (untilMs < this.#clock.nowMs()) this.#usedTokens.delete(id);
     for (const [id, connection] of [...this.#connections]) {
       if (connection.record.gatewayId === gatewayId) connection.seenMs = this.#clock.nowMs();
@@ -144,6 +152,13 @@ export class Registry {
     }
     const connected = [...this.#connections.values()].map(({ record }) => record.instanceId);
     this.controls.tidy((instance) => connected.some((id) => instance.endsWith(id)));
+  }
+
+  /** Without those that were last seen long ago; the newest stays. */
+  #keptOf(groups: readonly Group[]): Group[] {
+    const newest = Math.max(...groups.map(({ since }) => since));
+    const keptMs = this.#clock.nowMs() - KEPT_MS;
+    return groups.filter(({ since, seenMs }) => since === newest || seenMs >= keptMs);
   }
 
   useToken(connectionId: string, lifetimeMs: number): boolean {

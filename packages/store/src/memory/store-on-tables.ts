@@ -206,10 +206,6 @@ export class StoreOnTables extends ReadsOnTables implements Store {
     return this.#access.call(() => this.#tables.registry.useToken(connectionId, lifetimeMs));
   }
 
-  loadRegistry(): ReturnType<Store["loadRegistry"]> {
-    return this.#access.call(() => this.#tables.registry.load());
-  }
-
   pauseFunction(functionId: string, note: string | null): Promise<boolean> {
     return this.#control((controls) => controls.pauseFunction(functionId, note));
   }
@@ -253,10 +249,6 @@ export class StoreOnTables extends ReadsOnTables implements Store {
 
   repairGraphCrons(crons: Parameters<Store["repairGraphCrons"]>[0]): Promise<void> {
     return this.#access.call(() => this.#tables.graphs.repairCrons(crons));
-  }
-
-  registryVersion(): Promise<number> {
-    return this.#access.call(() => this.#tables.registry.version);
   }
 
   saveConnection(connection: Parameters<Store["saveConnection"]>[0]): Promise<void> {

@@ -20,8 +20,11 @@ export interface StoreReads {
   getEvent(eventId: string): Promise<EventDetail | null>;
   /** Those of these ids whose events are stored, in no order. */
   storedEvents(eventIds: readonly string[]): Promise<readonly string[]>;
-  /** Ids of the events to which their senders gave these ids, as long as those count; in order. */
-  eventsOfKeys(keys: readonly EventKey[]): Promise<readonly string[]>;
+  /**
+   * Ids of the events to which their senders gave these ids, as long as those count; in order. `ofGraphs`: also those of
+   * runs of graphs, whichever of the environment they are of.
+   */
+  eventsOfKeys(keys: readonly EventKey[], ofGraphs?: GraphRunKey): Promise<readonly string[]>;
   listConnections(): Promise<readonly ListedConnection[]>;
   /** How many jobs there are by what they wait for. Of a long queue the count may be some seconds old. */
   queueDepth(): Promise<QueueDepth>;
@@ -103,6 +106,12 @@ export interface EventView {
 export interface EventKey {
   readonly name: string;
   readonly key: string;
+}
+
+/** An id that a caller gave to a run of a graph: it is kept behind the uid of the graph and a line break. */
+export interface GraphRunKey extends EventKey {
+  /** In which the graphs are. */
+  readonly environment: string;
 }
 
 export interface EventFilter {

@@ -209,6 +209,11 @@ export interface Store
   loadRegistry(): Promise<StoredRegistry>;
   /** Of the registry as it is now: equal to that of a `StoredRegistry` while that one is current. */
   registryVersion(): Promise<number>;
+  /**
+   * Another one when `loadRegistry` would give something else than before, deployments included, which the version does
+   * not count. Every gateway asks for it every two seconds, so it is cheap.
+   */
+  registryMark(): Promise<string>;
 
   /** Records that this gateway is alive; call it every five seconds or so. */
   touchGateway(gatewayId: string): Promise<void>;

@@ -259,6 +259,24 @@ export function graphsContract(bench: ContractBench): void {
       expect(await bench.store.graphRuns([test.runId])).toEqual(new Map());
     });
 
+    it("are found by the ids that callers gave them, whichever graph of the environment they are of", async () => {
+      const [environment, name, key] = [`env-${newId()}`, "holdfast/graph.requested", newId()];
+      const [one, two] = [await stored({ environment }), await stored({ environment, tenant: "acme" })];
+      const elsewhere = await stored({ environment: `env-${newId()}` });
+      const event = (scope: string) => ({ id: newId(), name, tsMs: 1, payloadJson: "{}", idempotencyKey: scope });
+      const events = [one, two, elsewhere].map(({ uid }) => event(`${uid}\n${key}`));
+      const [ofOne, ofTwo, ofElsewhere] = events.map(({ id }) => id);
+      const other = event(`${one.uid}\n${newId()}`);
+      await bench.store.intake([...events, other].map((each) => ({ event: { ...each, keyKeptMs: DAY_MS }, runs: [] })));
+      expect(await bench.store.eventsOfKeys([], { name, key, environment })).toEqual([ofOne, ofTwo].sort());
+      expect(
+        await bench.store.eventsOfKeys([{ name, key: `${elsewhere.uid}\n${key}` }], { name, key, environment }),
+      ).toEqual([ofOne, ofTwo, ofElsewhere].sort());
+      expect(await bench.store.eventsOfKeys([], { name: "shop/other", key, environment })).toEqual([]);
+      expect(await bench.store.deleteGraph(nameOf(two), false)).toBe("deleted");
+      expect(await bench.store.eventsOfKeys([], { name, key, environment })).toEqual([ofOne]);
+    });
+
     it("a graph with runs that go on is deleted only by force, which does not touch them", async () => {
       const graph = await stored();
       const run = await seed({ uid: graph.uid, version: 1, test: false });

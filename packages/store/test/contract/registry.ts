@@ -38,6 +38,55 @@ export function registryContract(bench: ContractBench): void {
       expect(await bench.store.registryVersion()).toBe(registry.version);
     });
 
+    it("the registry's mark is another one when what is read would be, and only then", async () => {
+      const id = `mark-${newId()}`;
+      const [one, two] = [appOf(id, "1", ["a"]), appOf(id, "2", ["a"])];
+      let before = "";
+      const isOther = async (): Promise<boolean> => {
+        const mark = await bench.store.registryMark();
+        const changed = mark !== before;
+        before = mark;
+        return changed;
+      };
+      await bench.store.saveApps([two]);
+      expect(await isOther()).toBe(true);
+      await bench.another().saveApps([two]);
+      await bench.store.touchConnections("none", HOUR_MS);
+      expect(await isOther()).toBe(false);
+      // An older one that comes later is the newest for a moment: what it has is seen.
+      await bench.another().saveApps([one]);
+      expect(await isOther()).toBe(true);
+      await bench.store.saveApps([two]);
+      await isOther();
+      const { version } = await bench.store.loadRegistry();
+      await bench.store.pauseFunction(`${id}-a`, null);
+      expect(await isOther()).toBe(true);
+      expect((await bench.store.loadRegistry()).version).toBeGreaterThan(version);
+      await bench.store.resumeFunction(`${id}-a`);
+      await isOther();
+      // Nobody has them any more: of the app's deployments none is listed.
+      await bench.store.skipTime(8 * 24 * HOUR_MS);
+      expect(await isOther()).toBe(true);
+      expect((await bench.store.loadRegistry()).deployments.filter(({ appId }) => appId === id)).toEqual([]);
+    });
+
+    it("a deployment that was not seen for a week counts as new, unless it was its app's newest", async () => {
+      const id = `old-${newId()}`;
+      const [one, two] = [appOf(id, "1", ["a"]), appOf(id, "2", ["b"])];
+      const active = async () =>
+        (await bench.store.loadRegistry()).functions
+          .filter(({ appId, active }) => appId === id && active)
+          .map(({ name }) => name);
+      await bench.store.saveApps([one]);
+      await bench.store.saveApps([two]);
+      await bench.store.skipTime(8 * 24 * HOUR_MS);
+      await bench.store.saveApps([two]);
+      await bench.store.touchConnections("none", HOUR_MS);
+      expect(await active()).toEqual(["b"]);
+      await bench.store.saveApps([one]);
+      expect(await active()).toEqual(["a"]);
+    });
+
     it("the newest deployment defines the app, and a reconnecting older one changes nothing while it is there", async () => {
       const id = `roll-${newId()}`;
       const state = async () =>
