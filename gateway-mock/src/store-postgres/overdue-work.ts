@@ -2,6 +2,7 @@
 import { MAX_AHEAD, OVERDUE_NAMED, type OverdueWork, type WaitingReads } from "@holdfast/store";
 import type { Query } from "./connection/database.ts";
 import { msOf, textArray } from "./connection/pg-values.ts";
+import { busyAmong } from "./queue/busy-functions.ts";
 import { prioritiesOf } from "./queue/priorities.ts";
 
 /** One priority after another, so that what is due later is not read, however much there is of it. */
@@ -30,8 +31,9 @@ CROSS JOIN LATERAL (
 
 export async function overdueWork(
   query: Query,
-  { functionIds, dueForMs }: Parameters<WaitingReads["overdueWork"]>[0],
+  { functionIds: asked, dueForMs }: Parameters<WaitingReads["overdueWork"]>[0],
 ): Promise<OverdueWork[]> {
+  const functionIds = await busyAmong(query, asked, (id) => id);
   if (functionIds.length === 0) return [];
   const found = await query<{ place: number; count: number; runs: string }>(OVERDUE, [
     textArray(functionIds),

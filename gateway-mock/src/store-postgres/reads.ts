@@ -5,6 +5,7 @@ import type {
   EventFilter,
   EventKey,
   EventPage,
+  GraphRunKey,
   JobView,
   QueueDepth,
   RunDetail,
@@ -128,16 +129,10 @@ const detailOf = (row: EventRow): EventDetail => ({
 
 /** A page looks at so many events at most, so one by a rare name takes as long with a million events as with none. */
 const LOOKED_AT = 20_000;
+/** First at so many more than it may have: mostly what is wanted is among them. */
+const LOOKED_AT_FIRST = 500;
 
-export async function listEvents(
-  { query }: Pick<Database, "query">,
-  { limit: asked, cursor, name, environment }: EventFilter,
-): Promise<EventPage> {
-  const limit = pageSize(asked);
-  const isOpen = name === undefined && environment === undefined;
-  const begin = name?.endsWith("*") ? name.slice(0, -1) : null;
-  const rows = await query<EventRow & { readonly last: string | null }>(
-    `WITH looked AS MATERIALIZED (
+const LIST_EVENTS = `WITH looked AS MATERIALIZED (
   SELECT id, name FROM holdfast.events WHERE ($2::text IS NULL OR id < $2) ORDER BY id DESC LIMIT $3
 ), found AS MATERIALIZED (
   SELECT id FROM looked WHERE ($4::text IS NULL OR name = $4) AND ($5::text IS NULL OR starts_with(name, $5))
@@ -148,20 +143,31 @@ export async function listEvents(
 SELECT ${EVENT_COLUMNS}, (SELECT CASE WHEN count(*) = $3 THEN min(looked.id) END FROM looked) AS last
 FROM holdfast.events WHERE id = ANY (ARRAY(SELECT found.id FROM found))
 UNION ALL SELECT NULL, NULL, NULL, NULL, NULL, NULL, (SELECT CASE WHEN count(*) = $3 THEN min(looked.id) END FROM looked)
-ORDER BY id DESC NULLS LAST`,
-    [
+ORDER BY id DESC NULLS LAST`;
+
+export async function listEvents(
+  { query }: Pick<Database, "query">,
+  { limit: asked, cursor, name, environment }: EventFilter,
+): Promise<EventPage> {
+  const limit = pageSize(asked);
+  const isOpen = name === undefined && environment === undefined;
+  const begin = name?.endsWith("*") ? name.slice(0, -1) : null;
+  const rest = [begin === null ? (name ?? null) : null, begin, environment ?? null];
+  for (const most of isOpen ? [limit + 1] : [limit + LOOKED_AT_FIRST, LOOKED_AT]) {
+    const rows = await query<EventRow & { readonly last: string | null }>(LIST_EVENTS, [
       limit + 1,
       cursor ?? null,
-      isOpen ? limit + 1 : LOOKED_AT,
-      begin === null ? (name ?? null) : null,
-      begin,
-      environment ?? null,
-    ],
-  );
-  const found = rows.slice(0, -1).map(detailOf);
-  const events = found.slice(0, limit);
-  if (found.length > limit) return { events, nextCursor: events.at(-1)?.id ?? null };
-  return { events, nextCursor: isOpen ? null : (rows.at(-1)?.last ?? null) };
+      most,
+      ...rest,
+    ]);
+    const found = rows.slice(0, -1).map(detailOf);
+    const events = found.slice(0, limit);
+    if (found.length > limit) return { events, nextCursor: events.at(-1)?.id ?? null };
+    // Null: there are no more than were looked at.
+    const last = rows.at(-1)?.last ?? null;
+    if (isOpen || last === null || most === LOOKED_AT) return { events, nextCursor: isOpen ? null : last };
+  }
+  return { events: [], nextCursor: null };
 }
 
 export async function getEvent(database: Database, eventId: string): Promise<EventDetail | null> {
@@ -176,13 +182,26 @@ export async function storedEvents(query: Query, eventIds: readonly string[]): P
   return rows.map(({ id }) => id);
 }
 
-export async function eventsOfKeys({ query }: Pick<Database, "query">, keys: readonly EventKey[]): Promise<string[]> {
-  if (keys.length === 0) return [];
-  const rows = await query<{ event_id: string }>(
-    `SELECT DISTINCT event_id FROM holdfast.event_keys WHERE (name, key) IN (SELECT * FROM unnest($1::text[], $2::text[]))
-  AND received_at >= now() - interval '${EVENT_KEY_LIFETIME}' ORDER BY event_id`,
-    [textArray(keys.map(({ name }) => name)), textArray(keys.map(({ key }) => key))],
-  );
+const OF_KEYS = `SELECT event_id FROM holdfast.event_keys WHERE (name, key) IN (SELECT * FROM unnest($1::text[], $2::text[]))
+  AND received_at >= now() - interval '${EVENT_KEY_LIFETIME}'`;
+/** Looks up one key for each graph of the environment. */
+const OF_GRAPHS = `SELECT k.event_id FROM holdfast.graphs g
+  JOIN holdfast.event_keys k ON k.name = $3 AND k.key = g.uid || chr(10) || $4
+WHERE g.environment = $5 AND k.received_at >= now() - interval '${EVENT_KEY_LIFETIME}'`;
+
+export async function eventsOfKeys(
+  { query }: Pick<Database, "query">,
+  keys: readonly EventKey[],
+  ofGraphs?: GraphRunKey,
+): Promise<string[]> {
+  if (keys.length === 0 && ofGraphs === undefined) return [];
+  const given = [textArray(keys.map(({ name }) => name)), textArray(keys.map(({ key }) => key))];
+  const rows = ofGraphs
+    ? await query<{ event_id: string }>(`${OF_KEYS} UNION ${OF_GRAPHS} ORDER BY event_id`, [
+        ...given,
+        ...[ofGraphs.name, ofGraphs.key, ofGraphs.environment],
+      ])
+    : await query<{ event_id: string }>(`${OF_KEYS} GROUP BY event_id ORDER BY event_id`, given);
   return rows.map(({ event_id: id }) => id);
 }
 

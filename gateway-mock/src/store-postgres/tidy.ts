@@ -22,11 +22,23 @@ const REMOVALS: readonly string[] = [
 WHERE received_at < now() - interval '${EVENT_KEY_LIFETIME}' ORDER BY received_at LIMIT ${ROWS_AT_ONCE} FOR UPDATE SKIP LOCKED)`,
   `DELETE FROM holdfast.used_tokens WHERE connection_id IN (SELECT connection_id
 FROM holdfast.used_tokens WHERE expires_at < now() ORDER BY connection_id LIMIT ${ROWS_AT_ONCE} FOR UPDATE SKIP LOCKED)`,
-  `DELETE FROM holdfast.gates WHERE (function_id, kind, key) IN (
-SELECT function_id, kind, key FROM holdfast.gates g WHERE expires_at < now() AND (kind <> 'single'
-  OR NOT EXISTS (SELECT FROM holdfast.runs r WHERE r.id = g.run_id AND r.ended_at IS NULL))
-ORDER BY expires_at LIMIT ${ROWS_AT_ONCE} FOR UPDATE SKIP LOCKED)`,
 ];
+
+/** Rows of flow rules. One that a run still holds is kept, and looked at again an hour later: a run may sleep for weeks. */
+const PAST_GATES = `WITH past AS MATERIALIZED (
+  SELECT function_id, kind, key, run_id FROM holdfast.gates WHERE expires_at < now()
+  ORDER BY expires_at LIMIT ${ROWS_AT_ONCE} FOR UPDATE SKIP LOCKED
+), held AS MATERIALIZED (
+  SELECT p.function_id, p.kind, p.key FROM past p
+  CROSS JOIN LATERAL (SELECT FROM holdfast.runs r WHERE r.id = p.run_id AND r.ended_at IS NULL OFFSET 0) r
+  WHERE p.kind = 'single'
+), kept AS (
+  UPDATE holdfast.gates g SET expires_at = now() + interval '1 hour' FROM held h
+  WHERE (g.function_id, g.kind, g.key) = (h.function_id, h.kind, h.key)
+), gone AS (
+  DELETE FROM holdfast.gates g USING past p WHERE (g.function_id, g.kind, g.key) = (p.function_id, p.kind, p.key)
+    AND NOT EXISTS (SELECT FROM held h WHERE (h.function_id, h.kind, h.key) = (p.function_id, p.kind, p.key))
+) SELECT count(*)::int AS rows FROM past`;
 
 /** Of these there are few. */
 const FEW: readonly string[] = [
@@ -92,9 +104,9 @@ export function openTidier({ query, monotonicMs }: TidyParts): () => Promise<voi
   }));
 
   return async () => {
-    for (const removal of REMOVALS) {
+    for (const text of [...REMOVALS.map(counted), PAST_GATES]) {
       await inPieces(async () => {
-        const [row] = await query<{ rows: number }>(counted(removal));
+        const [row] = await query<{ rows: number }>(text);
         return Number(row?.rows) >= ROWS_AT_ONCE;
       });
     }

@@ -1,6 +1,8 @@
 /** A worker may have a thousand functions, of which few have work: a look for it is not to cost the square. */
 import { expect, onTestFinished, test } from "vitest";
 import { migrate } from "../../src/store-postgres/connection/migrate.ts";
+import { overdueWork } from "../../src/store-postgres/overdue-work.ts";
+import { adoptLanes } from "../../src/store-postgres/queue/adopted-lanes.ts";
 import { DueBounds } from "../../src/store-postgres/queue/due-bounds.ts";
 import { claim, nextDueInMs } from "../../src/store-postgres/queue/leases.ts";
 import { claimLimited } from "../../src/store-postgres/queue/limited-claims.ts";
@@ -50,4 +52,32 @@ test.each<[string, Act]>([
       );
       expect(many, `bounded: ${isBounded}, ${plans}: ${few} and ${many}`).toBeLessThan(12 * (few as number));
     }
+});
+
+test.each<[string, (on: Statements, functionIds: readonly string[]) => Promise<unknown>]>([
+  ["overdue work", (on, ids) => overdueWork(on.query, { functionIds: ids, dueForMs: 0 })],
+  [
+    "jobs in other lanes",
+    (on, ids) =>
+      adoptLanes(
+        on.query,
+        ids.map((functionId) => ({ functionId, lane: null })),
+        null,
+      ),
+  ],
+])("a look for %s asks only functions that have jobs, however many there are", async (_, act) => {
+  const db = await createTestDatabase();
+  onTestFinished(() => db.drop());
+  await migrate(db.url);
+  await fillQueue(db, 10_000, { function_id: "'busy-' || i % 10" });
+  for (const plans of PLANS) {
+    const look = (count: number) => {
+      const ids = Array.from({ length: count }, (_, index) => `idle-${index}`);
+      return pagesRead(db.sql, plans, (on) => act(on, [...ids, "busy-3"]));
+    };
+    const few = await look(100);
+    const many = await look(3_000);
+    expect(many.result, plans).toEqual(few.result);
+    expect(many.pages, `${plans}: ${few.pages} and ${many.pages}`).toBeLessThan(2 * few.pages + 50);
+  }
 });

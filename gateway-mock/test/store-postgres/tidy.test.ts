@@ -34,6 +34,20 @@ test("what is past its time is removed at once, however much has come since the 
   expect([await count("event_keys"), await count("gates")]).toEqual([7, 0]);
 });
 
+test("a singleton's row that a run holds is looked at once an hour, and goes when the run is over", async () => {
+  const { sql } = bench.db;
+  const { runId } = await seedRun(bench.store);
+  await sql.unsafe(`INSERT INTO holdfast.gates (function_id, kind, key, expires_at, at, run_id, data, count)
+    VALUES ('f', 'single', 'held', now() - interval '1 s', now(), '${runId}', '', 0),
+      ('f', 'single', 'over', now() - interval '1 s', now(), 'none', '', 0)`);
+  const rows = () => sql`SELECT key, expires_at > now() + interval '59 minutes' AS "isLater" FROM holdfast.gates`;
+  await tidier()();
+  expect([...(await rows())]).toEqual([{ key: "held", isLater: true }]);
+  await sql`UPDATE holdfast.gates SET run_id = 'over', expires_at = now() - interval '1 s'`;
+  await tidier()();
+  expect([...(await rows())]).toEqual([]);
+});
+
 test("when its time is over the rest is left for the next time", async () => {
   await fill();
   let nowMs = 0;

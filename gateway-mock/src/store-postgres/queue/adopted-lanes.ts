@@ -2,6 +2,7 @@
 import { type LaneAdoption, type LanesAdopted, lanesOf } from "@holdfast/store";
 import type { Query } from "../connection/database.ts";
 import { isRegistry, numberArray, rowsOf, textArray } from "../connection/pg-values.ts";
+import { busyAmong } from "./busy-functions.ts";
 import { amongThe } from "./claim-rows.ts";
 
 /**
@@ -61,9 +62,10 @@ interface AdoptedRow {
 
 export async function adoptLanes(
   query: Query,
-  adoptions: readonly LaneAdoption[],
+  asked: readonly LaneAdoption[],
   registryVersion: number | null,
 ): Promise<LanesAdopted> {
+  const adoptions = await busyAmong(query, asked, ({ functionId }) => functionId);
   if (adoptions.length === 0) return { moved: 0, left: [] };
   const lanes = adoptions.map(({ lane }) => lane && { ...lane, ...lanesOf(lane) });
   const rows = await query<AdoptedRow>(ADOPT, [

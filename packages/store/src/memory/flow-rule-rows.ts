@@ -7,6 +7,9 @@ import { type FlowRuleKey, type FlowRuleState, flowRuleKeyOf } from "../rules/fl
 import { byText, type TableClock } from "./rows.ts";
 import type { Runs } from "./runs.ts";
 
+/** When a row that a run holds is looked at again. */
+const LOOK_EVERY_MS = 3_600_000;
+
 /** What events pass on their way to a run. */
 export class FlowRuleRows {
   readonly rows = new Map<string, FlowRuleState>();
@@ -109,9 +112,12 @@ export class FlowRuleRows {
   }
 
   tidy(): void {
+    const nowMs = this.#clock.nowMs();
     for (const [name, flowRule] of this.rows) {
+      if (flowRule.expiresMs >= nowMs) continue;
       const isHeld = flowRule.kind === "single" && this.#runs.isLive(flowRule.runId);
-      if (flowRule.expiresMs < this.#clock.nowMs() && !isHeld) this.rows.delete(name);
+      if (isHeld) this.rows.set(name, { ...flowRule, expiresMs: nowMs + LOOK_EVERY_MS });
+      else this.rows.delete(name);
     }
   }
 
