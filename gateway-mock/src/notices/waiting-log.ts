@@ -51,7 +51,7 @@ type LoggedReason = keyof typeof LOGGED;
 const isLogged = (reason: Reason): reason is LoggedReason => reason in LOGGED;
 
 export interface WaitingLogParts {
-  readonly store: Pick<Store, "overdueWork" | "nowMs">;
+  readonly store: Pick<Store, "overdueWork" | "nowMs"> & { health(): { readonly ok: boolean } };
   readonly dispatcher: {
     readonly functions: { all(): Iterable<{ readonly id: string }> };
     readonly waitingRuns: Pick<Dispatcher["waitingRuns"], "whyWait">;
@@ -92,6 +92,8 @@ export class WaitingLog {
 
   async look(): Promise<void> {
     const { store, dispatcher } = this.#parts;
+    // What keeps all of them waiting is the database, which the store says.
+    if (!store.health().ok) return;
     const functionIds = [...dispatcher.functions.all()].map(({ id }) => id);
     const overdue = await store.overdueWork({ functionIds, dueForMs: this.#pace.stuckMs });
     if (overdue.length === 0 && this.#known.size === 0) return;

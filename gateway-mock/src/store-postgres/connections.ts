@@ -113,9 +113,14 @@ interface ConnectionRow {
   readonly silent_ms: number;
 }
 
-export async function listConnections(database: Database): Promise<ListedConnection[]> {
+export async function listConnections({
+  query,
+  availability,
+}: Pick<Database, "query" | "availability">): Promise<ListedConnection[]> {
+  // While the database takes no writes no gateway can say that it is there.
+  const { awayMs } = availability.health();
   // Gateways of earlier versions give no signs.
-  const rows = await database.query<ConnectionRow>(
+  const rows = await query<ConnectionRow>(
     `SELECT c.id, gateway_id, instance_id, app_ids, app_versions, takes, status, ${msOf("connected_at")} AS connected_ms,
 COALESCE(date_part('epoch', now() - g.seen_at) * 1000, 0)::float8 AS silent_ms
 FROM holdfast.connections c LEFT JOIN holdfast.gateways g ON g.id = c.gateway_id
@@ -130,6 +135,6 @@ ORDER BY connected_at DESC, c.id LIMIT 1000`,
     ...(row.takes === null ? TAKES_ALL : (JSON.parse(row.takes) as Takes)),
     status: row.status,
     connectedMs: row.connected_ms,
-    silentMs: Math.max(0, Math.round(row.silent_ms)),
+    silentMs: Math.max(0, Math.round(row.silent_ms - awayMs)),
   }));
 }

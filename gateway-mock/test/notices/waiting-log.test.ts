@@ -12,9 +12,11 @@ function bench(pace: WaitingPace = SOON) {
   let work: OverdueWork[] = [];
   const reasons = new Map<string, Reason>();
   let asked = 0;
+  let isAway = false;
   const log = new WaitingLog(
     {
       store: {
+        health: () => ({ ok: !isAway }),
         nowMs: async () => nowMs,
         overdueWork: async ({ dueForMs }) => {
           const of = (one: OverdueWork) => ({
@@ -47,6 +49,9 @@ function bench(pace: WaitingPace = SOON) {
   );
   return {
     reasons,
+    databaseIsAway: (is: boolean) => {
+      isAway = is;
+    },
     asked: () => asked,
     waits: (functionId: string, agesMs: readonly number[], count = agesMs.length) => {
       const runs = agesMs.map((ageMs, n) => ({ runId: `${functionId}/${n}`, dueMs: nowMs - ageMs }));
@@ -81,6 +86,15 @@ test("WAITLOG-1: a function's reason is one line with the number of its runs, un
   expect(await look(3)).toEqual(["info: No run of a waits for the end of a pause any more"]);
   waits("a", [60_000]);
   expect(await look()).toHaveLength(1);
+});
+
+test("while the database is away nothing is said of what else runs may wait for", async () => {
+  const { waits, look, databaseIsAway } = bench();
+  waits("a", [60_000]);
+  databaseIsAway(true);
+  expect(await look(5)).toEqual([]);
+  databaseIsAway(false);
+  expect(await look()).toEqual(["warn: A run of a waits for 1.0 min: NO_WORKER."]);
 });
 
 test("WAITLOG-1: runs of a function that wait for two reasons are two lines, which count what they have seen", async () => {

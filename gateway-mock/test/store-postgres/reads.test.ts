@@ -1,5 +1,7 @@
 import { foldHead } from "@holdfast/store";
 import { describe, expect, it } from "vitest";
+import type { Database, Query } from "../../src/store-postgres/connection/database.ts";
+import { listConnections } from "../../src/store-postgres/connections.ts";
 import { logRow, newId, useStore } from "./harness.ts";
 
 const bench = useStore();
@@ -46,6 +48,16 @@ describe("The registry", () => {
     await bench.db.sql`UPDATE holdfast.connections SET seen_at = seen_at - interval '1 hour'`;
     await bench.store.touchConnections("g1", 60_000);
     expect(await ids()).toEqual(["c1"]);
+  });
+
+  it("time in which the database takes no writes is not held against other gateways", async () => {
+    const row = { id: "c", app_ids: "[]", app_versions: "[]", takes: null, connected_ms: 0, silent_ms: 70_000 };
+    const query = (async () => [{ ...row, gateway_id: "g", instance_id: "i", status: "READY" }]) as Query;
+    const silentMs = async (awayMs: number) => {
+      const availability = { health: () => ({ awayMs }) } as Database["availability"];
+      return (await listConnections({ query, availability })).map((one) => one.silentMs);
+    };
+    expect([await silentMs(0), await silentMs(66_000), await silentMs(90_000)]).toEqual([[70_000], [4_000], [0]]);
   });
 
   it("expired event keys and store markers are removed", async () => {

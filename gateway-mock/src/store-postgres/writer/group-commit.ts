@@ -89,7 +89,7 @@ export function openGroupCommit(
       (waiting.length > 0 && waitingBytes + bytes > GROUP_COMMIT_LIMITS.maxWaitingBytes);
     if (closed || full) {
       const why = closed ? "The store is closed" : "Too many writes are waiting for the database";
-      return refuse(new StoreError("other", `${why}. Nothing was stored.`));
+      return refuse(new StoreError(closed ? "closed" : "other", `${why}. Nothing was stored.`));
     }
     waiting.push({ unit, bytes, bornAfter: connections.losses, settle, reject: refuse });
     waitingBytes += bytes;

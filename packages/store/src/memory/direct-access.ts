@@ -109,7 +109,7 @@ export class DirectAccess implements TableAccess {
 
   #later(task: () => void, reject: (error: HoldfastError) => void): void {
     if (this.#isClosed) {
-      reject(new StoreError("other", "The store is closed. Nothing was stored."));
+      reject(new StoreError("closed", "The store is closed. Nothing was stored."));
       return;
     }
     this.#tasks.push(task);

@@ -8,9 +8,10 @@ import { HoldfastError, type LogLevel } from "@holdfast/core";
  * - `unavailable`: the database did not answer or took no writes until the store gave up; the store logs the outage.
  * - `data`: the store refuses what the write holds, so the same write is refused each time.
  * - `outdated`: the call rests on another version of the registry than the store has.
- * - `other`: anything else, such as a store that was closed.
+ * - `closed`: the store was closed, as at the end of a gateway.
+ * - `other`: anything else.
  */
-export type StoreFailure = "unavailable" | "data" | "outdated" | "other";
+export type StoreFailure = "unavailable" | "data" | "outdated" | "closed" | "other";
 
 /** How every method of a store fails. */
 export class StoreError extends HoldfastError {
@@ -34,9 +35,12 @@ const hasReason = (error: unknown, reason: StoreFailure): boolean =>
 export const notVirtual = (): HoldfastError =>
   new HoldfastError("OPTION_INVALID", "Time can be advanced only with the option `virtualTime`.");
 
-/** The level at which a failure is logged; the store itself logs an outage of the database, once for all. */
+/**
+ * The level at which a failure is logged: the store itself logs an outage of the database, once for all, and that it is
+ * closed is what its gateway wanted.
+ */
 export const levelFor = (error: unknown, level: LogLevel): LogLevel =>
-  hasReason(error, "unavailable") ? "debug" : level;
+  hasReason(error, "unavailable") || hasReason(error, "closed") ? "debug" : level;
 
 /** Whether the store refused what a write holds, so that the same write is refused each time. */
 export const isRefusedForData = (error: unknown): boolean => hasReason(error, "data");
