@@ -9,13 +9,16 @@ import { textArray, timeOf } from "./connection/pg-values.ts";
 
 const MAX_PAGE = 100_000;
 
+/** Begins statements that are transactions by themselves and write nothing: none of them can have missed a wait. */
+const READS_ONLY = "/* holdfast: reads only */";
+
 const WHOLE = "holdfast.whole_event(e.payload, e.id, e.name, e.ts)";
 
 /**
  * Looked at in the order of ids, which is that of the table. What is cheap to compare comes first: of most events the
  * payload is never read. A text may also stand in the payload with escapes, a number with an exponent.
  */
-const SCAN = `SELECT max(e.id) AS last, count(*)::int AS seen, json_agg(e.id ORDER BY e.id) FILTER (WHERE
+const SCAN = `${READS_ONLY} SELECT max(e.id) AS last, count(*)::int AS seen, json_agg(e.id ORDER BY e.id) FILTER (WHERE
   CASE WHEN e.name = $2 AND e.received_at >= ${timeOf("$3::float8")} AND strpos(e.run_ids, $4) = 0
     THEN $5::text IS NULL OR strpos(${WHOLE}, $5::text) > 0 OR strpos(e.payload, '\\') > 0
       OR ($5::text !~ '^"' AND e.payload ~ '[:,[][[:space:]]*-?[0-9.]+[eE]') ELSE false END)::text AS ids
@@ -37,11 +40,13 @@ async function scanEvents(query: Query, scan: EventScan): Promise<EventScanPage>
 
 /**
  * Each transaction holds the lock of its own number from before its first look at the tables until its rows can be read.
- * Those of other databases write no events.
+ * Those of other databases write no events, nor do looks for other waits, which would wait for each other. What a
+ * backend is at is seen a moment before or after its lock: a write that is taken for a look has begun or ended meanwhile.
  */
 const UNDER_WAY = `SELECT l.virtualtransaction AS write FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid
 WHERE l.locktype = 'virtualxid' AND l.mode = 'ExclusiveLock' AND l.granted AND l.pid <> pg_backend_pid()
-  AND a.datname = current_database() AND COALESCE(a.backend_type, 'client backend') = 'client backend'`;
+  AND a.datname = current_database() AND COALESCE(a.backend_type, 'client backend') = 'client backend'
+  AND NOT COALESCE(a.state = 'active' AND starts_with(a.query, '${READS_ONLY}'), false)`;
 const UNDER_WAY_AMONG = `${UNDER_WAY} AND l.virtualtransaction = ANY($1::text[])`;
 
 async function underWay(query: Query, among: readonly string[] | undefined): Promise<string[]> {

@@ -1,7 +1,10 @@
 import { foldHead } from "@holdfast/store";
+import { waitFor } from "@holdfast/testing";
+import postgres from "postgres";
 import { describe, expect, it } from "vitest";
 import type { Database, Query } from "../../src/store-postgres/connection/database.ts";
 import { listConnections } from "../../src/store-postgres/connections.ts";
+import { earlierEvents } from "../../src/store-postgres/earlier-events.ts";
 import { logRow, newId, useStore } from "./harness.ts";
 
 const bench = useStore();
@@ -48,6 +51,35 @@ describe("The registry", () => {
     await bench.db.sql`UPDATE holdfast.connections SET seen_at = seen_at - interval '1 hour'`;
     await bench.store.touchConnections("g1", 60_000);
     expect(await ids()).toEqual(["c1"]);
+  });
+
+  it("looks for earlier events are no writes under way, and all else is that may write", async () => {
+    const scan = { after: "", name: "none", sinceMs: 0, notOfRun: "", text: null, pageSize: 1 };
+    const statements: string[] = [];
+    const query = (async (text: string) => {
+      statements.push(text);
+      return [];
+    }) as Query;
+    await earlierEvents(query).scanEvents(scan);
+    const [text = ""] = statements;
+    const mark = text.slice(0, text.indexOf("SELECT"));
+    const others = postgres(bench.db.url, { max: 2, onnotice: () => {} });
+    const sleeping = () => bench.db.sql`SELECT pid FROM pg_stat_activity WHERE datname = current_database()
+      AND query LIKE '%pg_sleep%' AND pid <> pg_backend_pid() AND state = 'active'`;
+    const begin = async (sent: string, count: number): Promise<void> => {
+      others.unsafe(sent).catch(() => {});
+      await waitFor(async () => (await sleeping()).length === count, { what: `${count} statements to be under way` });
+    };
+    try {
+      const before = (await bench.store.writesUnderWay()).length;
+      await begin(`${mark}SELECT pg_sleep(600)`, 1);
+      expect((await bench.store.writesUnderWay()).length).toBe(before);
+      await begin("SELECT pg_sleep(600)", 2);
+      expect((await bench.store.writesUnderWay()).length).toBe(before + 1);
+    } finally {
+      for (const { pid } of await sleeping()) await bench.db.sql`SELECT pg_cancel_backend(${pid as number})`;
+      await others.end();
+    }
   });
 
   it("time in which the database takes no writes is not held against other gateways", async () => {
