@@ -13,6 +13,7 @@ import {
 } from "@holdfast/graph/definition";
 import { isRecord } from "@holdfast/protocol";
 import type { GraphName, GraphTriggers, Store } from "@holdfast/store";
+import { hasVersions } from "./graph-errors.ts";
 
 /** A graph and all that it names, in characters. */
 const MAX_SNAPSHOT_CHARS = 2 * GRAPH_LIMITS.maxGraphChars;
@@ -95,7 +96,7 @@ async function subgraphsOf(
     const named = await store.getGraph({ environment, tenant, id });
     const stored = named && (await store.getGraphVersion(named.uid, version));
     if (!stored) {
-      const has = named ? `it has versions 1 to ${named.lastVersion}` : "there is no such graph";
+      const has = named ? `it ${hasVersions(named.lastVersion)}` : "there is no such graph";
       const message = `Node "${nodeId}" runs "${id}" in version ${version}, but ${has}.`;
       problems.push({
         code: "SUBGRAPH_UNKNOWN",

@@ -4,8 +4,8 @@ import type { Graph, GraphProblem, NodeTypeInfo } from "@holdfast/graph/definiti
 import type { GraphName, GraphPublication, GraphTriggers, Store, StoredGraph } from "@holdfast/store";
 import { cronsOf, type Dispatcher, dispatchedBy, type GraphDispatch, type KnownFunction } from "../dispatch/index.ts";
 import { checkGraph, readSnapshot, triggersOf } from "./check-graph.ts";
-import { draftProblems } from "./draft-shape.ts";
-import { GraphConflictError, GraphInvalidError, noGraph } from "./graph-errors.ts";
+import { draftProblems, keepsOut } from "./draft-shape.ts";
+import { GraphConflictError, GraphInvalidError, hasVersions, noGraph } from "./graph-errors.ts";
 import { findRunner, type RunnerAsked, runnerName } from "./runner.ts";
 
 export interface GraphDefinitionsParts {
@@ -45,10 +45,9 @@ export class GraphDefinitions {
     { graph, expectedRevision, nodeTypes, ...asked }: DraftAsked,
   ): Promise<{ readonly graph: StoredGraph; readonly problems: readonly GraphProblem[] }> {
     const { store, newId } = this.#parts;
-    const unusable = draftProblems(graph, name.id);
     const checked = await this.check(name, graph, nodeTypes);
-    const tooLarge = checked.problems.filter(({ code, path }) => code === "TOO_LARGE" && path === undefined);
-    if (unusable.length + tooLarge.length > 0) throw new GraphInvalidError([...unusable, ...tooLarge]);
+    const unusable = [...draftProblems(graph, name.id), ...checked.problems.filter(keepsOut)];
+    if (unusable.length > 0) throw new GraphInvalidError(unusable);
     const draftJson = JSON.stringify(graph);
     const { title } = graph as Graph;
     const put = {
@@ -75,7 +74,8 @@ export class GraphDefinitions {
 
   /**
    * Makes a version of the draft and publishes it, or publishes an earlier one again. Its triggers take the place of
-   * those of the version before, for all gateways at once.
+   * those of the version before, for all gateways at once. Gives the graph as this call has published it: others may
+   * publish theirs at the same time.
    * @throws HoldfastError `GRAPH_INVALID`, `GRAPH_CONFLICT`, `GRAPH_RUNNER_UNKNOWN`, `NOT_FOUND`
    */
   async publish(
@@ -103,8 +103,10 @@ export class GraphDefinitions {
     };
     const outcome = await store.publishGraph(publication);
     switch (outcome.outcome) {
-      case "published":
-        return this.get(name);
+      case "published": {
+        const { version: published, publishedMs } = outcome;
+        return { ...graph, version: published, publishedMs, lastVersion: Math.max(graph.lastVersion, published) };
+      }
       case "conflict":
         throw new GraphConflictError(name, graph.revision, outcome.revision);
       case "gone":
@@ -151,7 +153,8 @@ export class GraphDefinitions {
   /** Nothing of it is published any more. */
   async unpublish(name: GraphName): Promise<StoredGraph> {
     await this.#parts.store.unpublishGraph(name);
-    return this.get(name);
+    // Another caller may have published one since.
+    return { ...(await this.get(name)), version: null, publishedMs: null };
   }
 
   /**
@@ -189,7 +192,5 @@ export class GraphDefinitions {
   }
 }
 
-const noVersion = (id: string, version: number, last: number): HoldfastError => {
-  const has = last === 0 ? "has no version yet" : last === 1 ? "has version 1 alone" : `has versions 1 to ${last}`;
-  return new HoldfastError("NOT_FOUND", `The graph "${id}" ${has}; there is no version ${version}.`);
-};
+const noVersion = (id: string, version: number, last: number): HoldfastError =>
+  new HoldfastError("NOT_FOUND", `The graph "${id}" ${hasVersions(last)}; there is no version ${version}.`);

@@ -7,7 +7,7 @@ import { describeValue } from "@holdfast/core";
 import { GRAPH_LIMITS, type GraphProblem } from "@holdfast/graph/definition";
 import { isRecord } from "@holdfast/protocol";
 
-/** Why it is not kept; none = it is. */
+/** Why it is not kept; none = it is. Its title and its size `validateGraph` looks at: see `keepsOut`. */
 export function draftProblems(value: unknown, id: string): GraphProblem[] {
   if (!isRecord(value)) {
     return [
@@ -18,14 +18,6 @@ export function draftProblems(value: unknown, id: string): GraphProblem[] {
   if (value.id !== id) {
     const message = `The graph's \`id\` is not "${id}", which the path names.`;
     found.push({ code: "ID_INVALID", path: "id", message, fix: "Give both the same id." });
-  }
-  if (
-    typeof value.title !== "string" ||
-    value.title.length > GRAPH_LIMITS.maxTitleChars ||
-    value.title.includes("\0")
-  ) {
-    const fix = `Give a text of at most ${GRAPH_LIMITS.maxTitleChars} characters.`;
-    found.push({ code: "SHAPE_INVALID", path: "title", message: "`title` is missing, or no such text.", fix });
   }
   for (const name of ["nodes", "edges"]) {
     if (value[name] !== undefined) continue;
@@ -38,6 +30,10 @@ export function draftProblems(value: unknown, id: string): GraphProblem[] {
   }
   return found;
 }
+
+/** Whether a draft with this problem, one of those that `validateGraph` finds, is not kept either. */
+export const keepsOut = ({ code, path }: GraphProblem): boolean =>
+  path === "title" || (code === "TOO_LARGE" && path === undefined);
 
 /** A form that a value may have: a kind of value, a list of one form, or an object of which some fields have forms. */
 type Form =

@@ -31,5 +31,9 @@ export class GraphConflictError extends HoldfastError {
   }
 }
 
+/** Which versions there are of a graph, by the last one. */
+export const hasVersions = (last: number): string =>
+  last === 0 ? "has no version yet" : last === 1 ? "has version 1 alone" : `has versions 1 to ${last}`;
+
 export const noGraph = ({ id, tenant }: GraphName): HoldfastError =>
   new HoldfastError("NOT_FOUND", `There is no graph "${id}"${tenant === "" ? "" : ` of the tenant "${tenant}"`}.`);

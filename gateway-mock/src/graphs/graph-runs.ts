@@ -114,7 +114,7 @@ export class GraphRuns {
     const snapshotJson = dispatch ? dispatchedBy(published.snapshotJson, dispatch) : published.snapshotJson;
     const request = { ...published, snapshotJson };
     const keyScope = mark.uid === "" ? `test\n${request.tenant}\n${request.graphId}` : mark.uid;
-    const graph = { request, mark, keyScope, input: input ?? {} };
+    const graph = { request, mark, keyScope, input: input === undefined ? {} : input };
     const outcome = await this.#parts.dispatcher.invoke({
       ...start,
       environment,

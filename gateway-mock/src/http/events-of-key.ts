@@ -1,4 +1,5 @@
 /** Which events an id stands for that a sender gave to an event, or a caller to an invocation. */
+import { GRAPH_RUN_EVENT } from "@holdfast/graph/definition";
 import { plainName, qualify, type RunFilter } from "@holdfast/store";
 import type { HttpParts } from "./parts.ts";
 
@@ -31,9 +32,11 @@ async function eventsOf({ store, dispatcher }: Parts, filter: Narrow, key: strin
   const listened = here.flatMap(({ settings }) =>
     settings.triggers.flatMap((trigger) => (trigger.type === "event" ? trigger.pattern : [])),
   );
-  const names = new Set([...listened, ...(eventName === undefined ? [] : [eventName])]);
+  const ofGraphs = dispatcher.functions.graphs.patternsOf(environment, functionId);
+  const names = new Set([...listened, ...ofGraphs, ...(eventName === undefined ? [] : [eventName])]);
   const ofEvents = [...names].map((name) => ({ name: qualify(environment, name), key }));
   const invoked = qualify(environment, INVOKED);
   const ofInvocations = here.map(({ id }) => ({ name: invoked, key: `${plainName(id)}\n${key}` }));
-  return store.eventsOfKeys([...ofEvents, ...ofInvocations]);
+  const asked = { name: qualify(environment, GRAPH_RUN_EVENT), key, environment };
+  return store.eventsOfKeys([...ofEvents, ...ofInvocations], asked);
 }

@@ -1,11 +1,11 @@
 /** Reads what callers say of graphs: names, fields of bodies, pages. */
 import { HoldfastError, nearestName } from "@holdfast/core";
-import { readJson } from "@holdfast/engine";
 import { GRAPH_LIMITS, type NodeTypeInfo } from "@holdfast/graph/definition";
 import { isRecord, parseJsonBytes, WIRE_LIMITS } from "@holdfast/protocol";
 import type { GraphName } from "@holdfast/store";
 import type { Context } from "hono";
 import type { GraphDispatch } from "../dispatch/index.ts";
+import { ofBody, readJsonBody } from "./json-body.ts";
 
 /** Of a body with a graph: its characters take up to three bytes each. */
 export const MAX_GRAPH_BODY_BYTES = 3 * GRAPH_LIMITS.maxGraphChars + 64 * 1024;
@@ -21,8 +21,7 @@ type Fields = Readonly<Record<string, unknown>>;
 export async function fieldsOf(c: Context, known: readonly string[], how: "parsed" | "passed on"): Promise<Fields> {
   const bytes = new Uint8Array(await c.req.arrayBuffer());
   if (bytes.byteLength === 0) return {};
-  const what = "The body";
-  const body = how === "parsed" ? parsed(bytes, what) : await readJson(bytes, { what, levels: 1 });
+  const body = how === "parsed" ? await ofBody(parsed(bytes)) : await readJsonBody(bytes);
   if (!isRecord(body)) throw invalid("The body must be an object.");
   const other = Object.keys(body).find((name) => !known.includes(name));
   if (other === undefined) return body;
@@ -32,13 +31,7 @@ export async function fieldsOf(c: Context, known: readonly string[], how: "parse
 }
 
 /** Graphs are stored seldom, and are to be looked at from end to end. */
-function parsed(bytes: Uint8Array, what: string): unknown {
-  try {
-    return parseJsonBytes(bytes, what);
-  } catch (cause) {
-    throw HoldfastError.is(cause) ? new HoldfastError("BODY_INVALID", cause.message, { cause }) : cause;
-  }
-}
+const parsed = async (bytes: Uint8Array): Promise<unknown> => parseJsonBytes(bytes, "The body");
 
 export const graphNameIn = (c: Context): GraphName => ({
   environment: c.get("environment"),

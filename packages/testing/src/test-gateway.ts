@@ -122,7 +122,7 @@ function testGateway(gateway: Gateway, databaseUrl: string | undefined, close: (
     run,
     runsOf,
     faults: gatewayFaults(gateway.url),
-    skipTime: (duration) => gateway.skipTime(parseDurationMs(duration, "The duration of skipTime()")),
+    skipTime: async (duration) => gateway.skipTime(parseDurationMs(duration, "The duration of skipTime()")),
     waitForRun: async (eventId, condition = ({ status }) => ENDED.has(status)) => {
       const what = `the run of event ${eventId}`;
       return waitFor(async () => (await runsOf(eventId)).find(condition), { what });

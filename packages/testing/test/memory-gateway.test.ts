@@ -93,6 +93,15 @@ test("on the memory store steps run once, retries and sleeps end in their time, 
   expect(done).toEqual(["charge 4242", "ship", "ship", "ship"]);
 });
 
+test.each(["-1h", -1, "soon"])("a skip of %j is refused by a promise that rejects", async (duration) => {
+  let skipping: Promise<void> | undefined;
+  expect(() => {
+    skipping = gateway.skipTime(duration);
+    skipping.catch(() => {});
+  }).not.toThrow();
+  await expect(skipping).rejects.toThrow("The duration of skipTime()");
+});
+
 test("on the memory store an event that comes in the millisecond after a wait began wakes its run", async () => {
   const asked: string[] = [];
   const asks = app.createFunction({ id: "asks", triggers: { event: "shop/ask" } }, async ({ event, step }) => {

@@ -14,11 +14,12 @@ interface ChoiceProps {
 export function DefinedNodes({ graph, selected, onSelect }: ChoiceProps & { readonly graph: Graph }): JSX.Element {
   return (
     <ol class="steps">
-      {graph.nodes.map((node) => {
-        const { id, type, title, config } = node;
-        const ways = graph.edges.filter(({ from }) => from === id);
+      {graph.nodes.map((node, index) => {
+        // Drafts may lack parts, and have two nodes of one id.
+        const { id = "", type = "", title, config }: Partial<typeof node> = node;
+        const ways = graph.edges.filter(({ from, to }) => from === id && to !== undefined);
         return (
-          <li key={id}>
+          <li key={index.toString()}>
             <details
               id={`node-${id}`}
               class={id === selected ? "step selected" : "step"}
@@ -27,7 +28,7 @@ export function DefinedNodes({ graph, selected, onSelect }: ChoiceProps & { read
               <summary>
                 <span class="step-mark" data-status="PENDING" />
                 <span class="step-name">
-                  <bdi>{title ?? id}</bdi>
+                  <bdi>{title || id || type || "?"}</bdi>
                 </span>
                 <span class="step-note">
                   <bdi>{type}</bdi>

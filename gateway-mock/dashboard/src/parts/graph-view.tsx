@@ -48,9 +48,10 @@ export function GraphView({ graph, states, selected, onSelect }: GraphViewProps)
             </marker>
           </defs>
           {edges}
-          {drawing.nodes.map((node) => (
+          {drawing.nodes.map((node, index) => (
             <Node
-              key={node.id}
+              // Drafts may have two nodes of one id, or of none.
+              key={index.toString()}
               node={node}
               state={states?.get(node.id)}
               isOfRun={states !== undefined}

@@ -102,12 +102,13 @@ export const BUILT_IN_TYPES = {
     undoes: false,
   },
   http: {
-    summary: "A request that the gateway makes; the app holds nothing meanwhile. It calls no inner addresses.",
+    summary: "A request that the gateway makes; the app holds nothing meanwhile.",
     output: "`{ status, headers, body }`; the body as JSON where it is JSON, otherwise as text.",
     handles: OUT_AND_ERROR,
     config: {
       url: {
-        summary: "Absolute, `http:` or `https:`.",
+        summary:
+          "Absolute, `http:` or `https:`. A gateway that other machines can reach calls no address of its own machine and network, unless it has `--allow-private-fetch`.",
         required: true,
         type: { kind: "url", templates: true, maxChars: 8_192 },
       },
@@ -197,7 +198,8 @@ export const BUILT_IN_TYPES = {
     config: {
       signal: {
         summary: "Name of the signal, unique to the run.",
-        default: "`graph:<run id>:<node id>`, with the iteration in a loop: `graph:<run id>:<node id>:0`",
+        default:
+          "`graph:<run id>:<key>`. The key of a node `ask` is `ask`, in a loop `ask[0]`, in a subgraph `s` it is `s/ask`, in one that is in a loop `s[0]/ask`",
         type: text(256),
       },
       timeout: TIMEOUT,

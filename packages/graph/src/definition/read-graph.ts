@@ -34,8 +34,11 @@ const GRAPH_FIELDS = new Set(["id", "title", "nodes", "edges", "input", "trigger
 export const isGraphId = (value: unknown): value is string =>
   typeof value === "string" && value.length <= GRAPH_LIMITS.maxIdChars && ID.test(value);
 
-/** @returns undefined when there is nothing to look at */
-export function readGraph(value: unknown, problems: Problems): ReadGraph | undefined {
+/**
+ * "run": it was stored, perhaps by an earlier release that took other titles.
+ * @returns undefined when there is nothing to look at
+ */
+export function readGraph(value: unknown, problems: Problems, what: "stored" | "run"): ReadGraph | undefined {
   const size = measureJson(value, { maxChars: GRAPH_LIMITS.maxGraphChars, maxDepth: GRAPH_LIMITS.maxDepth + 4 });
   if (!size.ok) {
     const code = size.reason === "type" ? "SHAPE_INVALID" : "TOO_LARGE";
@@ -47,9 +50,10 @@ export function readGraph(value: unknown, problems: Problems): ReadGraph | undef
     problems.add({ code: "SHAPE_INVALID", message, fix: "Give an object with `id`, `title`, `nodes` and `edges`." });
     return undefined;
   }
+  checkTitle(own(value, "title"), { path: "title" }, problems, "required");
+  if (what === "stored") checkTitleText(value.title, problems);
   checkFields(value, GRAPH_FIELDS, { path: "" }, problems);
   const id = checkedId(own(value, "id"), { path: "id", what: "The graph's `id`" }, problems) ?? "";
-  checkTitle(own(value, "title"), { path: "title" }, problems, "required");
   const nodes = listOf(own(value, "nodes"), "nodes", GRAPH_LIMITS.maxNodes, problems);
   const edges = listOf(own(value, "edges"), "edges", GRAPH_LIMITS.maxEdges, problems);
   if (nodes === undefined || edges === undefined) return undefined;
@@ -106,7 +110,23 @@ function checkTitle(value: unknown, place: Place, problems: Problems, need?: "re
   if (value === undefined && need === undefined) return;
   if (typeof value === "string" && value.length <= GRAPH_LIMITS.maxTitleChars) return;
   const fix = `Give a text of at most ${GRAPH_LIMITS.maxTitleChars} characters.`;
-  problems.add({ code: "SHAPE_INVALID", ...place, message: "`title` is missing, or no such text.", fix });
+  const found =
+    value === undefined
+      ? "is missing"
+      : typeof value === "string"
+        ? `has ${value.length} characters`
+        : `is a text, not ${describeValue(value)}`;
+  problems.add({ code: "SHAPE_INVALID", ...place, message: `\`title\` ${found}.`, fix });
+}
+
+/** The title of a graph is stored as text of its own, which has neither. */
+function checkTitleText(title: unknown, problems: Problems): void {
+  if (typeof title !== "string") return;
+  const add = (message: string, fix: string): void =>
+    problems.add({ code: "SHAPE_INVALID", path: "title", message, fix });
+  if (title.includes("\0")) add("`title` has a NUL character (U+0000), which cannot be stored.", "Remove it.");
+  if (/\p{Surrogate}/u.test(title))
+    add("`title` has one half of a surrogate pair, which is no character.", "Remove it, or add the other half.");
 }
 
 function readNode(value: unknown, index: number, problems: Problems): ReadNode | undefined {

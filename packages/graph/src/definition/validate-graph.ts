@@ -34,7 +34,7 @@ export function validateGraph(graph: unknown, options: ValidateOptions = {}): Gr
  */
 export function problemsOf(graph: unknown, options: ValidateOptions, what: "stored" | "run"): GraphProblem[] {
   const problems = new Problems();
-  const read = readGraph(graph, problems);
+  const read = readGraph(graph, problems, what);
   if (read === undefined) return problems.list();
   const types = options.nodeTypes ?? [];
   checkNodes(read, types, problems);

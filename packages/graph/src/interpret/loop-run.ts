@@ -1,5 +1,5 @@
 /** The iterations of one loop: so many at once, each a pass through the body with an item of its own. */
-import { HoldfastError } from "@holdfast/core";
+import { describeValue, HoldfastError } from "@holdfast/core";
 import { GRAPH_LIMITS } from "../definition/limits.ts";
 import { fillTemplates } from "../templates/fill-template.ts";
 import { type NodeError, nodeErrorOf, type Outcome } from "./outcome.ts";
@@ -116,13 +116,19 @@ export class LoopRun {
   }
 }
 
-function checkedItems(node: PlanNode, items: unknown): readonly unknown[] {
-  const id = node.node.id;
+function checkedItems({ node: { id, config } }: PlanNode, items: unknown): readonly unknown[] {
   if (!Array.isArray(items)) {
-    const what = items === null ? "null" : `a value of type ${typeof items}`;
-    throw new HoldfastError("GRAPH_CONFIG_INVALID", `The items of the loop "${id}" must be a list, not ${what}.`);
+    const message = `\`items\` of the loop "${id}" must come to a list; ${describeValue(config?.items)} came to ${kindOf(items)}.`;
+    throw new HoldfastError("GRAPH_CONFIG_INVALID", message);
   }
   if (items.length <= GRAPH_LIMITS.maxLoopItems) return items;
   const limit = `${items.length} items; the limit is ${GRAPH_LIMITS.maxLoopItems}`;
   throw new HoldfastError("GRAPH_VALUE_TOO_LARGE", `The loop "${id}" has ${limit}.`);
+}
+
+/** What it is, without what is in it: that may be data that does not belong into errors. */
+function kindOf(value: unknown): string {
+  if (value === null) return "null";
+  if (typeof value === "object") return "an object";
+  return typeof value === "string" ? "a text" : `a ${typeof value}`;
 }

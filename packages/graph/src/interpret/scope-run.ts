@@ -230,7 +230,10 @@ export class ScopeRun implements Scope {
   #output(): unknown {
     const ends = this.options.scope.nodes.filter(({ node, index }) => node.type === "end" && this.#ends.has(index));
     if (ends.length === 0) return null;
-    return Object.assign({}, ...ends.map(({ index }) => this.options.values.outputs.get(index)));
+    // A parameter may be called `__proto__`.
+    return Object.fromEntries(
+      ends.flatMap(({ index }) => Object.entries(this.options.values.outputs.get(index) ?? {})),
+    );
   }
 }
 

@@ -27,7 +27,7 @@ export function measureJson(value: unknown, { maxChars, maxDepth }: JsonLimits):
       }
     } else {
       const size = scalarChars(at);
-      if (size === undefined) return { ok: false, reason: "type", what: `a value of type ${typeof at}` };
+      if (size === undefined) return { ok: false, reason: "type", what: whatIs(at) };
       chars += size;
     }
     if (chars > maxChars) return { ok: false, reason: "size", what: `more than ${maxChars} characters` };
@@ -40,6 +40,10 @@ function isPlain(value: object): boolean {
   const prototype: unknown = Object.getPrototypeOf(value);
   return prototype === null || prototype === Object.prototype || Object.getPrototypeOf(prototype) === null;
 }
+
+/** Of what is no JSON. */
+const whatIs = (value: unknown): string =>
+  typeof value === "number" ? `the number ${value}, which JSON does not have` : `a value of type ${typeof value}`;
 
 function scalarChars(value: unknown): number | undefined {
   if (typeof value === "string") return value.length + 2;

@@ -7,7 +7,7 @@ import { own } from "../json/json-size.ts";
 import type { NodeType } from "./node-type.ts";
 
 export async function configProblems(graph: unknown, types: ReadonlyMap<string, NodeType>): Promise<GraphProblem[]> {
-  const read = readGraph(graph, new Problems());
+  const read = readGraph(graph, new Problems(), "stored");
   const found: GraphProblem[] = [];
   for (const { id, type, config, compensate, index } of read?.nodes ?? []) {
     const undo = own(compensate, "config") ?? {};

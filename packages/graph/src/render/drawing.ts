@@ -1,8 +1,8 @@
 /** Where a picture of a graph has its nodes and edges: laid out in layers, in whole and tenth pixels. */
 import dagre from "@dagrejs/dagre";
-import type { Graph } from "../definition/graph.ts";
+import type { Graph, GraphNode } from "../definition/graph.ts";
 import { type Figure, figureOf } from "./mermaid.ts";
-import { edgeLabel, type ShownNode, shownNodes } from "./shown.ts";
+import { edgeLabel, type ShownNode, shownEdges, shownNodes } from "./shown.ts";
 
 /** Which way a drawing goes. */
 export interface DrawingOptions {
@@ -18,10 +18,11 @@ export interface DrawnPoint {
 
 /** A node, and where it is. */
 export interface DrawnNode {
-  /** Id of the node. */
+  /** Id of the node; empty where a draft has none yet. */
   readonly id: string;
+  /** Empty where a draft has none yet. */
   readonly type: string;
-  /** Its title, or else its id; long ones are cut. */
+  /** Its title, or else its id, or its type; long ones are cut. */
   readonly label: string;
   readonly figure: Figure;
   /** Of its middle. */
@@ -71,26 +72,32 @@ export function layOut(
   const rankdir = direction === "down" ? "TB" : "LR";
   layout.setGraph({ rankdir, marginx: MARGIN, marginy: MARGIN, nodesep: 30, ranksep: 45 });
   layout.setDefaultEdgeLabel(() => ({}));
-  for (const one of shown) layout.setNode(one.node.id, { width: widthOf(labelOf(one)), height: HEIGHT });
-  const edges = graph.edges.filter(({ from, to }) => layout.hasNode(from) && layout.hasNode(to));
-  for (const [index, { from, handle, to }] of edges.entries()) {
-    const width = edgeLabel(handle).length * CHAR_WIDTH;
-    layout.setEdge(from, to, { width, height: width === 0 ? 0 : 14, labelpos: "c" }, String(index));
+  for (const [index, one] of shown.entries()) {
+    layout.setNode(nameOf(index), { width: widthOf(labelOf(one)), height: HEIGHT });
+  }
+  const edges = shownEdges(graph);
+  for (const [index, { edge, from, to }] of edges.entries()) {
+    const width = edgeLabel(edge.handle).length * CHAR_WIDTH;
+    const size = { width, height: width === 0 ? 0 : 14, labelpos: "c" };
+    layout.setEdge(nameOf(from), nameOf(to), size, String(index));
   }
   dagre.layout(layout);
   const { width = 0, height = 0 } = layout.graph();
   return {
     width: round(width),
     height: round(height),
-    nodes: shown.map((one) => drawnNode(one, layout.node(one.node.id))),
-    edges: edges.map(({ from, handle, to }, index) => {
-      const { points, x, y } = layout.edge(from, to, String(index)) as LaidEdge;
-      const label = edgeLabel(handle);
+    nodes: shown.map((one, index) => drawnNode(one, layout.node(nameOf(index)))),
+    edges: edges.map(({ edge, from, to }, index) => {
+      const { points, x, y } = layout.edge(nameOf(from), nameOf(to), String(index)) as LaidEdge;
+      const label = edgeLabel(edge.handle);
       const labelAt = label === "" || x === undefined || y === undefined ? null : pointOf({ x, y });
-      return { from, to, label, points: points.map(pointOf), labelAt };
+      return { from: edge.from, to: edge.to, label, points: points.map(pointOf), labelAt };
     }),
   };
 }
+
+/** What the layout calls a node: it keeps names in plain objects, where `__proto__` is another thing. */
+const nameOf = (index: number): string => `n${index}`;
 
 interface LaidEdge {
   readonly points: readonly DrawnPoint[];
@@ -102,7 +109,7 @@ function drawnNode(
   shown: ShownNode,
   { x, y, width, height }: DrawnPoint & { readonly width: number; readonly height: number },
 ): DrawnNode {
-  const { id, type } = shown.node;
+  const { id = "", type = "" }: Partial<GraphNode> = shown.node;
   const size = { width: round(width), height: round(height) };
   return { id, type, label: labelOf(shown), figure: figureOf(type), ...pointOf({ x, y }), ...size };
 }

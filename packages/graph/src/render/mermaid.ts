@@ -3,21 +3,18 @@ import { unreachable } from "@holdfast/core";
 import type { Graph } from "../definition/graph.ts";
 import type { NodeStatusKind } from "../status/graph-status.ts";
 import { COLOURS } from "./colours.ts";
-import { edgeLabel, type ShownNode, type ShownStatus, shownNodes } from "./shown.ts";
+import { edgeLabel, type ShownNode, type ShownStatus, shownEdges, shownNodes } from "./shown.ts";
 
 /** With a status each node has the colour of its state. */
 export function toMermaid(graph: Graph, status?: ShownStatus): string {
-  const names = new Map(graph.nodes.map(({ id }, index) => [id, `n${index}`]));
   const nodes = shownNodes(graph, status);
   const used = [...new Set(nodes.flatMap((node) => node.status ?? []))];
   return [
     "flowchart TD",
-    ...nodes.map((shown) => `  ${names.get(shown.node.id)}${shape(shown)}${classOf(shown.status)}`),
-    ...graph.edges.flatMap(({ from, handle, to }) => {
-      const [one, other] = [names.get(from), names.get(to)];
-      if (one === undefined || other === undefined) return [];
-      const label = edgeLabel(handle);
-      return [`  ${one} -->${label === "" ? "" : `|${quoted(label)}|`} ${other}`];
+    ...nodes.map((shown, index) => `  n${index}${shape(shown)}${classOf(shown.status)}`),
+    ...shownEdges(graph).map(({ edge, from, to }) => {
+      const label = edgeLabel(edge.handle);
+      return `  n${from} -->${label === "" ? "" : `|${quoted(label)}|`} n${to}`;
     }),
     ...used.map((kind) => `  classDef ${kind} fill:${COLOURS[kind].fill},stroke:${COLOURS[kind].line},color:#111`),
     "",

@@ -1,5 +1,5 @@
 /** What a picture shows of a node: its label, its type, its state. */
-import type { Graph, GraphNode } from "../definition/graph.ts";
+import type { Graph, GraphEdge, GraphNode } from "../definition/graph.ts";
 import type { GraphStatus, NodeStatus, NodeStatusKind } from "../status/graph-status.ts";
 
 /** Of several iterations the one that tells most. */
@@ -15,6 +15,7 @@ const WEIGHT: Readonly<Record<NodeStatusKind, number>> = {
 
 /** A node as a picture shows it. */
 export interface ShownNode {
+  /** Of a draft it may lack id and type. */
   readonly node: GraphNode;
   readonly label: string;
   /** Undefined without a status. */
@@ -36,13 +37,34 @@ export function shownNodes(graph: Graph, status?: ShownStatus): ShownNode[] {
     else byId.set(each.id, [each]);
   }
   return graph.nodes.map((node) => {
-    const label = node.title ?? node.id;
+    const label = labelOf(node);
     const found = byId.get(node.id) ?? [];
     if (status === undefined || found.length === 0) return { node, label };
     const most = found.reduce((one, other) => (WEIGHT[other.status] > WEIGHT[one.status] ? other : one));
     const inLoop = found.some(({ iteration }) => iteration.length > 0);
     const ended = found.filter((each) => ["done", "failed", "skipped", "dead"].includes(each.status)).length;
     return { node, label, status: most.status, ...(inLoop ? { iterations: `${ended}/${found.length}` } : {}) };
+  });
+}
+
+/** What there is of it that says most. */
+const labelOf = ({ title, id, type }: Partial<GraphNode>): string => title || id || type || "?";
+
+/** An edge as a picture shows it. */
+export interface ShownEdge {
+  readonly edge: GraphEdge;
+  /** Where its nodes stand in the graph. They are named by that: ids are texts of users, and not all are there. */
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Edges that have both ends, in the order of the graph. */
+export function shownEdges({ nodes, edges }: Graph): ShownEdge[] {
+  const places = new Map<string, number>();
+  for (const [index, { id }] of nodes.entries()) if (id !== undefined && !places.has(id)) places.set(id, index);
+  return edges.flatMap((edge) => {
+    const [from, to] = [places.get(edge.from), places.get(edge.to)];
+    return from === undefined || to === undefined ? [] : [{ edge, from, to }];
   });
 }
 

@@ -40,7 +40,8 @@ function nodeText({ id, type, label, figure, x, y, width, height }: DrawnNode, s
       ? `<path d="M${round(left + 12)} ${round(top)}H${round(left + width - 12)}L${round(left + width)} ${round(y)} ${round(left + width - 12)} ${round(top + height)}H${round(left + 12)}L${round(left)} ${round(y)}z"`
       : `<rect x="${round(left)}" y="${round(top)}" width="${width}" height="${height}" rx="${radius}"`;
   const state = status === undefined ? "" : `, ${status}`;
-  const title = `<title>${escaped(`${id} (${type})${state}`)}</title>`;
+  const of = type === "" ? ", no type" : ` (${type})`;
+  const title = `<title>${escaped(`${id === "" ? "no id" : id}${of}${state}`)}</title>`;
   const text = `<text x="${x}" y="${round(y + 4)}" text-anchor="middle" fill="#16191f">${escaped(label)}</text>`;
   return `<g data-node="${escaped(id)}">${title}${box} fill="${fill}" stroke="${line}"${dashed}/>${text}</g>`;
 }

@@ -31,7 +31,8 @@ async function loaded(): Promise<QuickJSWASMModule> {
   } catch (cause) {
     loading = undefined;
     const fix =
-      "In a bundle, leave @jitl/quickjs-wasmfile-release-sync out of it, or copy its emscripten-module.wasm beside it.";
+      "In a bundle, leave @jitl/quickjs-wasmfile-release-sync out of it, or copy its emscripten-module.wasm beside it; " +
+      "of esbuild's CommonJS leave it out (`--external`), since `import.meta.url`, by which the file is found, is not there.";
     const message = `The sandbox cannot be loaded: ${messageOf(cause)} ${fix}`;
     throw new HoldfastError("GRAPH_CODE_FAILED", message, { cause });
   }

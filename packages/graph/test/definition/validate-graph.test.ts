@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { readSnapshot } from "../../src/definition/snapshot.ts";
 import { GRAPH_LIMITS, type Graph, validateGraph } from "../../src/definition.ts";
 
 const linear: Graph = {
@@ -18,6 +19,24 @@ const codes = (graph: unknown): string[] => validateGraph(graph).map(({ code }) 
 const changed = (change: Partial<Record<keyof Graph, unknown>>): unknown => ({ ...linear, ...change });
 const plus = (node: object, ...edges: object[]): unknown =>
   changed({ nodes: [...linear.nodes, node], edges: [...linear.edges, ...edges] });
+
+test.each([
+  ["A\0B", "`title` has a NUL character (U+0000), which cannot be stored."],
+  ["A\ud800", "`title` has one half of a surrogate pair, which is no character."],
+  ["x".repeat(201), "`title` has 201 characters."],
+  [7, "`title` is a text, not 7."],
+  [null, "`title` is a text, not null."],
+  [undefined, "`title` is missing."],
+])("a graph with the title %j has a problem that says what is wrong", (title, message) => {
+  const found = validateGraph({ ...linear, title });
+  expect(found.map((each) => [each.code, each.path, each.message])).toEqual([["SHAPE_INVALID", "title", message]]);
+});
+
+test("a title of pairs of surrogates is one, and a graph that was stored with another still runs", () => {
+  expect(validateGraph({ ...linear, title: "🎁 A gift" })).toEqual([]);
+  const snapshot = { graph: { ...linear, title: "A\ud800" }, graphId: "linear", version: 1 };
+  expect(readSnapshot(snapshot, {}).graph.title).toBe("A\ud800");
+});
 
 test("a linear graph has no problems", () => {
   expect(validateGraph(linear)).toEqual([]);
@@ -165,6 +184,15 @@ test("a loop needs a body, and loops nest only so deep", () => {
     ],
   });
   expect(codes(graph)).toEqual(["LOOP_TOO_DEEP"]);
+});
+
+test.each([
+  [Number.NaN, "the number NaN, which JSON does not have"],
+  [Number.NEGATIVE_INFINITY, "the number -Infinity, which JSON does not have"],
+  [1n, "a value of type bigint"],
+])("a graph with %s in it has a problem that names it", (duration, what) => {
+  const [problem] = validateGraph(plus({ id: "x", type: "delay", config: { duration } }));
+  expect(problem).toMatchObject({ code: "SHAPE_INVALID", message: `The graph has ${what}.` });
 });
 
 test("sizes have limits", () => {
