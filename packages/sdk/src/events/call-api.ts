@@ -17,7 +17,7 @@ export interface GatewayAnswer {
   readonly body: unknown;
 }
 
-/** @throws HoldfastError `GATEWAY_CALL_FAILED`, `OPTION_INVALID` */
+/** @throws HoldfastError `GATEWAY_CALL_FAILED`, `OPTION_INVALID`; `ENVIRONMENT_REFUSED` for a key of another environment */
 export async function callApi(
   access: GatewayAccess,
   path: string,
@@ -34,7 +34,12 @@ export async function callApi(
   };
   const answer = await callSigned(access, request, ports, judged);
   if (answer.ok) return answer.value;
-  throw callFailed("GATEWAY_CALL_FAILED", url, `did not answer ${new URL(url).pathname} as expected`, answer);
+  throw callFailed(
+    answer.code ?? "GATEWAY_CALL_FAILED",
+    url,
+    `did not answer ${new URL(url).pathname} as expected`,
+    answer,
+  );
 }
 
 function judged(status: number, text: string): Judgement<GatewayAnswer> {

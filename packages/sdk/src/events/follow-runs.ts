@@ -18,9 +18,8 @@ import { type RunEvent, readContinued, readFacts, readSnapshot } from "./run-eve
 import type { RunStatus } from "./runs.ts";
 import {
   callFailed,
-  isKeyRefused,
+  isWrongKey,
   jsonRecord,
-  KEY_REFUSED,
   KEYS_REFUSED,
   mayPass,
   RETRY,
@@ -147,6 +146,8 @@ type Opened =
       readonly messages: AsyncGenerator<ServerSentEvent, void>;
       readonly lastId: () => string | null;
       readonly close: () => void;
+      readonly status?: never;
+      readonly code?: never;
     }
   | {
       readonly type: "FAILED";
@@ -171,8 +172,7 @@ async function openStream(options: GatewayAccess, url: string, asked: Asked, por
   const opened = await withKeys(options, (signed) =>
     openWith(url, { Accept: "text/event-stream", ...signed, ...place }, asked.signal, ports),
   );
-  if (opened !== KEY_REFUSED) return opened;
-  return { type: "FAILED", reason: KEYS_REFUSED, isFinal: true, isLost: false };
+  return isWrongKey(opened) ? { type: "FAILED", reason: KEYS_REFUSED, isFinal: true, isLost: false } : opened;
 }
 
 async function openWith(
@@ -180,7 +180,7 @@ async function openWith(
   headers: Record<string, string>,
   signal: AbortSignal | undefined,
   ports: SendPorts,
-): Promise<Opened | typeof KEY_REFUSED> {
+): Promise<Opened> {
   const end = new AbortController();
   const unfollow = whenAborted(signal, () => end.abort(new Error("it is no longer followed")));
   let timer: TimerHandle | null = null;
@@ -209,7 +209,6 @@ async function openWith(
     const { status } = response;
     const body = jsonRecord(await response.text());
     close();
-    if (isKeyRefused(status)) return KEY_REFUSED;
     const isLost = body.code === "POSITION_INVALID" && "Last-Event-ID" in headers;
     const said = typeof body.error === "string" ? body.error : "its answer is no stream";
     const isFinal = !isLost && !mayPass(status);

@@ -16,6 +16,7 @@ export interface JsonLoss {
 /** Of which values is looked for: containers, promises and errors always. */
 export interface LossRules {
   readonly callables: boolean;
+  /** Also dates that are none. */
   readonly numbers: boolean;
   /** No more values than these are looked at. */
   readonly maxValues: number;
@@ -49,6 +50,9 @@ export function findJsonLoss(value: unknown, rules: LossRules): JsonLoss | null 
     }
   };
   const inObject = (one: object, path: string): JsonLoss | null => {
+    if (rules.numbers && one instanceof Date && Number.isNaN(+one)) {
+      return { what: "an invalid Date", path, becomes: "null" };
+    }
     // What has it says itself what is kept.
     if (ArrayBuffer.isView(one) || typeof (one as { toJSON?: unknown }).toJSON === "function") return null;
     if (Array.isArray(one)) {

@@ -67,7 +67,9 @@ interface Refused {
 }
 
 /** `tries` is empty, or says how often it was tried. */
-export type PostOutcome<T> = { readonly ok: true; readonly value: T } | FailedCall;
+export type PostOutcome<T> =
+  | { readonly ok: true; readonly value: T; readonly status?: never; readonly code?: never }
+  | FailedCall;
 
 export type FailedCall = Omit<Refused, "retry"> & { readonly tries: string };
 
@@ -102,34 +104,40 @@ export async function callSigned<T>(
   ports: SendPorts,
   judge: (status: number, text: string) => Judgement<T>,
 ): Promise<PostOutcome<T>> {
-  const answer = await withKeys(options, async (signed) => {
-    const judged = (status: number, text: string): Judgement<T | typeof KEY_REFUSED> =>
-      isKeyRefused(status) ? { ok: true, value: KEY_REFUSED } : judge(status, text);
-    const outcome = await callGateway({ ...request, headers: { ...request.headers, ...signed } }, ports, judged);
-    if (!outcome.ok) return outcome;
-    return outcome.value === KEY_REFUSED ? KEY_REFUSED : { ok: true as const, value: outcome.value };
-  });
-  return answer === KEY_REFUSED ? { ok: false, reason: `${KEYS_REFUSED}.`, tries: "" } : answer;
+  const judged = (status: number, text: string): Judgement<T> =>
+    isKeyRefused(status) ? refused(status, text) : judge(status, text);
+  const answer = await withKeys(options, (signed) =>
+    callGateway({ ...request, headers: { ...request.headers, ...signed } }, ports, judged),
+  );
+  return isWrongKey(answer) ? { ok: false, reason: `${KEYS_REFUSED}.`, tries: "" } : answer;
+}
+
+interface Answered {
+  readonly status?: number;
+  readonly code?: ErrorCode;
 }
 
 /** What `call` comes to with the headers of a key: the fallback key's where the signing key is refused. */
-export async function withKeys<T>(
+export async function withKeys<T extends Answered>(
   { signingKey, signingKeyFallback, env }: Pick<GatewayAccess, "signingKey" | "signingKeyFallback" | "env">,
-  call: (headers: Readonly<Record<string, string>>) => Promise<T | typeof KEY_REFUSED>,
-): Promise<T | typeof KEY_REFUSED> {
+  call: (headers: Readonly<Record<string, string>>) => Promise<T>,
+): Promise<T> {
   const headers = { ...SDK_HEADERS, ...(env === undefined ? {} : { "X-Inngest-Env": env }) };
-  const callWith = (key: Secret | undefined): Promise<T | typeof KEY_REFUSED> =>
+  const callWith = (key: Secret | undefined): Promise<T> =>
     call(key ? { ...headers, Authorization: `Bearer ${key.reveal()}` } : headers);
   const answer = await callWith(signingKey ?? signingKeyFallback);
-  return answer === KEY_REFUSED && signingKey && signingKeyFallback ? callWith(signingKeyFallback) : answer;
+  return isKeyRefused(answer.status) && signingKey && signingKeyFallback ? callWith(signingKeyFallback) : answer;
 }
 
 /** What every call says of its caller. */
 export const SDK_HEADERS = { "User-Agent": SDK_NAME, "x-inngest-sdk": SDK_NAME } as const;
 
-export const KEY_REFUSED = Symbol("refused");
 export const KEYS_REFUSED = "it rejected the signing key";
-export const isKeyRefused = (status: number): boolean => status === 401 || status === 403;
+const isKeyRefused = (status: number | undefined): boolean => status === 401 || status === 403;
+
+/** A key that is none; one that is not for this environment, or for this call, the gateway says itself. */
+export const isWrongKey = ({ status, code }: Answered): boolean =>
+  status === 401 || (status === 403 && code === undefined);
 
 async function tryOnce<T>(
   { url, headers, body, method, tryTimeoutMs = TRY_TIMEOUT_MS, signal }: SendRequest,

@@ -4,7 +4,8 @@
  */
 import { HoldfastError, type PlainError, toPlainError } from "@holdfast/core";
 import { jsonNestsDeeperThan, WIRE_LIMITS } from "@holdfast/protocol";
-import { depthProblem, jsonProblem } from "../events/json-depth.ts";
+import { depthProblem } from "../events/json-depth.ts";
+import { jsonFault } from "../events/json-fault.ts";
 import type { JsonLoss } from "../events/json-loss.ts";
 
 /** A value as JSON. `undefined` becomes null and is marked. */
@@ -71,7 +72,7 @@ export function encodeResult(value: unknown, what: string): ResultJson {
   try {
     text = JSON.stringify(value);
   } catch (cause) {
-    throw unusableResult(what, jsonProblem(value, cause), cause);
+    throw unusableResult(what, jsonFault(value, cause), cause);
   }
   if (text === undefined) throw unusableResult(what, `it is a ${typeof value}`);
   if (jsonNestsDeeperThan(text, WIRE_LIMITS.maxDataDepth)) {

@@ -18,6 +18,7 @@ import {
   setReplayCollector,
 } from "../sdk.ts";
 import { type ExportedRun, type RecordedStep, stateOf, stepOf } from "./exported-run.ts";
+import { ModuleLoading } from "./module-loading.ts";
 
 /** Where a run differs first. */
 export type Divergence =
@@ -59,14 +60,22 @@ export class Replay {
   private constructor() {}
 
   /**
-   * Loads an app without connecting it: functions are what it exports, and what it gives `connect()`.
+   * Loads an app without connecting it: functions are what it exports, and what it gives `connect()`. A module that has
+   * connected is not waited for: `closed` never comes.
    * @throws HoldfastError `REPLAY_APP_INVALID`
    */
   static async open(importApp: () => Promise<unknown>): Promise<Replay> {
     const replay = new Replay();
-    setReplayCollector({ add: (functions) => replay.#add(functions) });
+    const loading = new ModuleLoading();
+    setReplayCollector({
+      add: (functions) => {
+        replay.#add(functions);
+        loading.onConnect();
+      },
+    });
     try {
-      replay.#collect(await importApp(), 0);
+      replay.#collect(await loading.load(importApp), 0);
+      if (replay.#apps.size === 0) await loading.connectedLate();
     } finally {
       setReplayCollector(undefined);
     }

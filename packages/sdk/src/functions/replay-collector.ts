@@ -14,7 +14,10 @@ interface Holder {
   [KEY]?: ReplayCollector | undefined;
 }
 
-export const replayCollector = (): ReplayCollector | undefined => (globalThis as Holder)[KEY];
+/** In a process that only replays runs also what connects once the app is loaded connects nothing. */
+export function replayCollector(): ReplayCollector | undefined {
+  return (globalThis as Holder)[KEY] ?? (process.env.HOLDFAST_REPLAY === "1" ? { add: () => {} } : undefined);
+}
 
 export function setReplayCollector(collector: ReplayCollector | undefined): void {
   (globalThis as Holder)[KEY] = collector;

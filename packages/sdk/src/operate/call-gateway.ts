@@ -46,7 +46,7 @@ export async function callGatewayApi<T extends object>(
   const ports = { clock: systemClock, timers: systemTimers, random: systemRandom, fetch };
   const answer = await callSigned(client.options, { ...request, ...sent, url, headers }, ports, judge);
   if (!answer.ok) {
-    const code = answer.reason.includes(KEYS_REFUSED) ? "UNAUTHORIZED" : "GATEWAY_UNREACHABLE";
+    const code = answer.code ?? (answer.reason.includes(KEYS_REFUSED) ? "UNAUTHORIZED" : "GATEWAY_UNREACHABLE");
     throw callFailed(code, url, `did not answer ${new URL(url).pathname}`, answer);
   }
   const { value } = answer;

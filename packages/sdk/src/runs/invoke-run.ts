@@ -93,7 +93,7 @@ export async function invokeRun(
   const headers = { "Content-Type": "application/json", "x-inngest-event-id-seed": seedHeader(ports) };
   const answer = await callSigned(access, { url, headers, body }, ports, judge);
   if (answer.ok) return startedRun(answer.value);
-  throw callFailed("RUN_START_FAILED", url, `did not start a run of "${name}"`, answer);
+  throw callFailed(answer.code ?? "RUN_START_FAILED", url, `did not start a run of "${name}"`, answer);
 }
 
 function bodyOf(given: unknown, clock: Clock): string {

@@ -56,6 +56,8 @@ export interface InvokedRun<Output = unknown> extends RunHandle<Output> {
 
 /** Of one request: gateways allow a minute. */
 const POLL_MS = 30_000;
+/** Of the time that a caller still waits; the rest is for the answer, which says what the run is then. */
+const WAIT_SHARE = 0.75;
 /** A gateway that shuts down, or one that knows no waiting, answers sooner. */
 const EARLY_MS = 1_000;
 const PAUSE_MS = 250;
@@ -123,10 +125,11 @@ async function resultOf<Output>(
   ports: SendPorts,
 ): Promise<Output> {
   const end = new AbortController();
-  const timer =
-    timeout === undefined ? null : ports.timers.set(durationMsOf(timeout, "timeout"), () => end.abort(TIMED_OUT));
+  const timeoutMs = timeout === undefined ? Number.POSITIVE_INFINITY : durationMsOf(timeout, "timeout");
+  const endsMs = ports.clock.monotonicMs() + timeoutMs;
+  const timer = timeout === undefined ? null : ports.timers.set(timeoutMs, () => end.abort(TIMED_OUT));
   const unfollow = whenAborted(signal, () => end.abort(signal?.reason));
-  const poll = new Poll(access, { id, isKnown }, ports, end.signal);
+  const poll = new Poll(access, { id, isKnown, endsMs }, ports, end.signal);
   try {
     const run = await poll.untilEnded();
     if (run) return outputOf<Output>(run);
@@ -146,15 +149,18 @@ class Poll {
   #id: string;
   readonly #ports: SendPorts;
   readonly #signal: AbortSignal;
+  /** When the signal fires by the clock. */
+  readonly #endsMs: number;
   #isKnown: boolean;
   #last: Run | undefined;
 
   constructor(
     access: GatewayAccess,
-    { id, isKnown }: { readonly id: string; readonly isKnown: boolean },
+    { id, isKnown, endsMs }: { readonly id: string; readonly isKnown: boolean; readonly endsMs: number },
     ports: SendPorts,
     signal: AbortSignal,
   ) {
+    this.#endsMs = endsMs;
     this.#access = access;
     this.#id = id;
     this.#isKnown = isKnown;
@@ -170,7 +176,10 @@ class Poll {
     for (let failures = 0; !this.#signal.aborted; ) {
       const askedMs = clock.monotonicMs();
       try {
-        const run = await seen(this.#access, this.#id, this.#ports, { waitMs: POLL_MS, signal: this.#signal });
+        const run = await seen(this.#access, this.#id, this.#ports, {
+          waitMs: this.#waitMs(askedMs),
+          signal: this.#signal,
+        });
         missingMs = null;
         this.#isKnown = true;
         const next = run.endedMs === null ? null : run.continuedAs;
@@ -192,6 +201,11 @@ class Poll {
       }
     }
     return null;
+  }
+
+  /** A gateway that waited until nothing waits for it any more would have said nothing of the run. */
+  #waitMs(nowMs: number): number {
+    return Math.min(POLL_MS, Math.ceil(Math.max(0, this.#endsMs - nowMs) * WAIT_SHARE));
   }
 
   /** What the run was at last, for a message. */

@@ -4,7 +4,8 @@
  */
 import { describeValue, HoldfastError, messageOf, type PlainError } from "@holdfast/core";
 import { jsonNestsDeeperThan, WIRE_LIMITS } from "@holdfast/protocol";
-import { depthProblem, jsonProblem } from "../events/json-depth.ts";
+import { depthProblem } from "../events/json-depth.ts";
+import { jsonFault } from "../events/json-fault.ts";
 import type { IsolationMark } from "./isolated.ts";
 import type { RetryIf, RetryPolicy } from "./retry-policy.ts";
 import type { StepKind } from "./step-kinds.ts";
@@ -104,7 +105,7 @@ export function whyNoCopy(value: unknown): string {
     const text: string | undefined = JSON.stringify(value);
     return text === undefined ? `it is a ${typeof value}` : depthProblem(value);
   } catch (cause) {
-    return jsonProblem(value, cause);
+    return jsonFault(value, cause);
   }
 }
 

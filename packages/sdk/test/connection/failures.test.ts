@@ -48,6 +48,23 @@ describe("Failures of connect()", () => {
     expect(gateway.starts.map((start) => start.authorization)).toEqual(["Bearer one", "Bearer two"]);
   });
 
+  it("connect() rejects with CONNECT_REFUSED at once, and in the gateway's words, for a key of another environment", async () => {
+    const error = `The key (apps, production) belongs to the environment "production", not to "${"preview".repeat(30)}".`;
+    gateway.script.answerStart = (response) =>
+      response.writeHead(403).end(JSON.stringify({ error, code: "ENVIRONMENT_REFUSED", status: 403 }));
+    const opening = openTest(gateway.url, { config: { hashedSigningKey: "one" } });
+    const message = expect.stringMatching(/status 403: The key \(apps, production\) belongs .*ENVIRONMENT_REFUSED/);
+    await expect(opening).rejects.toMatchObject({ code: "CONNECT_REFUSED", message });
+    expect(gateway.starts).toHaveLength(1);
+  });
+
+  it("a 403 of something else, such as a proxy, does not end the attempts", async () => {
+    gateway.script.startStatus = () => (gateway.starts.length < 3 ? 403 : 200);
+    const { connection } = await openTest(gateway.url);
+    expect(gateway.starts.length).toBeGreaterThanOrEqual(3);
+    await connection.close();
+  });
+
   it("connect() uses the fallback key when only that one is accepted", async () => {
     gateway.script.startStatus = (authorization) => (authorization === "Bearer two" ? 200 : 401);
     const config = { hashedSigningKey: "one", hashedFallbackKey: "two" };

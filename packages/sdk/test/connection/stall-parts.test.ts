@@ -205,6 +205,7 @@ it.each(["exit", "error"])(
     const worker = `
     import { parentPort, workerData } from "node:worker_threads";
     import { systemClock, systemTimers } from "@holdfast/core";
+    import { inspectorRole } from "./src/connection/shared/inspector-role.ts";
     import { sharedCounters } from "./src/connection/shared/shared-counters.ts";
     import { createInspectorSessions } from "./src/connection/thread/inspector-sessions.ts";
     import { captureMainStack } from "./src/connection/thread/main-stack.ts";
@@ -218,6 +219,7 @@ it.each(["exit", "error"])(
       policy: { thresholdMs: 40, maxStallMs: null, noStack: null },
       firstSequence: 0,
       counters: sharedCounters(workerData.memory),
+      role: inspectorRole(new SharedArrayBuffer(256), 1),
       clock: systemClock,
       timers: systemTimers,
       log: nothing,

@@ -52,7 +52,7 @@ describe.each<[string, (data: unknown) => Promise<unknown>]>([
     ["null", null],
     [
       "dates, absent fields, numbers that JSON lacks, bytes",
-      { at: new Date(0), no: undefined, n: NaN, b: new Uint8Array(2) },
+      { at: new Date(0), no: undefined, n: NaN, none: new Date(NaN), b: new Uint8Array(2) },
     ],
     ["an object with toJSON", { toJSON: () => ({ a: 1 }) }],
     [

@@ -34,6 +34,39 @@ test.each(CALLS)("a refusal of %s keeps its code, its words and its status", asy
   await expect(call(clientOf(409, refusal))).rejects.toMatchObject(expected);
 });
 
+test.each(CALLS)(
+  "a key of another environment is said of %s as the gateway says it, not as a wrong key",
+  async (_what, call) => {
+    const refusal = { code: "ENVIRONMENT_REFUSED", error: 'The key (prod) belongs to "production", not to "preview".' };
+    await expect(call(clientOf(403, refusal))).rejects.toMatchObject({
+      code: refusal.code,
+      message: expect.stringMatching(/^(?!.*rejected the signing key).*The key \(prod\) belongs to/),
+    });
+    const wrong = { code: "UNAUTHORIZED", error: "No such key." };
+    await expect(call(clientOf(401, wrong))).rejects.toThrow(/rejected the signing key/);
+  },
+);
+
+test("call and the state of a run keep the words of a gateway that refuses the environment", async () => {
+  const body = { code: "ENVIRONMENT_REFUSED", error: "Not here." };
+  const refused = { code: body.code, message: expect.stringContaining("Not here.") };
+  await expect(clientOf(403, body).call("v1/graphs")).rejects.toMatchObject(refused);
+});
+
+test("a key of another environment is followed by the fallback key", async () => {
+  const keys: (string | null)[] = [];
+  const fetch = async (_url: string, init: RequestInit): Promise<Response> => {
+    keys.push(new Headers(init.headers).get("authorization"));
+    return keys.length === 1
+      ? Response.json({ code: "ENVIRONMENT_REFUSED", error: "Not here." }, { status: 403 })
+      : Response.json({ runs: [] });
+  };
+  const signing = { signingKey: "0f".repeat(16), signingKeyFallback: "0e".repeat(16) };
+  const client = new HoldfastClient({ id: "shop", isDev: true, fetch, ...signing }, {});
+  expect(await client.runs.list({})).toEqual({ runs: [] });
+  expect(new Set(keys).size).toBe(2);
+});
+
 test.each([
   ["runs.fork", (client: HoldfastClient) => client.runs.fork("r", "ask", { result: 1n })],
   ["call", (client: HoldfastClient) => client.call("v1/graphs", { body: { n: 1n } })],

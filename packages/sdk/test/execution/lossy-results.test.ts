@@ -17,6 +17,12 @@ test.each<[string, unknown, string]>([
   ["a Set inside", { tags: [new Set()] }, "has at `tags[0]` a Set, of which JSON makes {}"],
   ["NaN", Number.NaN, "is NaN, of which JSON makes null"],
   ["an endless number", { a: { b: -Infinity } }, "has at `a.b` -Infinity, of which JSON makes null"],
+  ["a date that is none", new Date(Number.NaN), "is an invalid Date, of which JSON makes null"],
+  [
+    "such a date inside",
+    { a: [{ at: new Date("soon") }] },
+    "has at `a[0].at` an invalid Date, of which JSON makes null",
+  ],
   ["a promise", { user: Promise.resolve(1) }, "Is an `await` missing?"],
 ])("a result with %s is named once for its step, with what is stored instead", (what, value, text) => {
   const step = `step "${what}"`;

@@ -123,6 +123,22 @@ describe("Replay", () => {
     expect(await opened.run(LIVING)).toMatchObject({ divergence: null });
   });
 
+  test("a module that waits for the end of its connection is not waited for", async () => {
+    const opened = await Replay.open(async () => {
+      const connection = await app.connect({ functions: [build(charge)] });
+      await connection.closed;
+    });
+    expect(opened.functions).toEqual(["shop-order"]);
+  });
+
+  test("functions of a module that connects after it was evaluated are found", async () => {
+    const opened = await Replay.open(async () => {
+      setImmediate(() => app.connect({ functions: [build(charge)] }));
+      return {};
+    });
+    expect(opened.functions).toEqual(["shop-order"]);
+  });
+
   test("a module without functions and lines that are no export are refused", async () => {
     await expect(Replay.open(async () => ({ port: 1 }))).rejects.toMatchObject({ code: "REPLAY_APP_INVALID" });
     expect(() => readExportedRun("{")).toThrow(expect.objectContaining({ code: "EXPORT_INVALID" }));

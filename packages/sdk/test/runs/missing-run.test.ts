@@ -64,6 +64,33 @@ describe("The handle of a run that there is not", () => {
     await expect(settled(known.handle.result({ timeout: "2s" }), known.clock)).rejects.toMatchObject(goesOn);
   });
 
+  test("says what the run was at last where a gateway waits for its end longer than the caller", async () => {
+    const clock = fakeClock();
+    const waited: number[] = [];
+    // As a gateway does: the answer comes when the run has ended, or the time of the call is over.
+    const fetch = async (url: string, { signal }: RequestInit): Promise<Response> => {
+      const ms = Number(new URL(url).searchParams.get("wait"));
+      waited.push(ms);
+      await new Promise<void>((resolve, reject) => {
+        clock.set(ms, resolve);
+        signal?.addEventListener("abort", () => reject(signal.reason));
+      });
+      const waiting = { message: 'It waits for the event "paid".' };
+      return Response.json({ ...run, status: "WAITING", endedMs: null, waiting });
+    };
+    const ports = { clock, timers: clock, random: systemRandom, fetch };
+    for (const timeout of ["2s", "100ms", "5m"]) {
+      const late = {
+        code: "RUN_RESULT_TIMEOUT",
+        message: expect.stringMatching(/it is WAITING.*"paid"\. It goes on\.$/),
+      };
+      const result = runHandle(client.options, "A", ports).result({ timeout });
+      await expect(settled(result, clock)).rejects.toMatchObject(late);
+    }
+    expect(Math.max(...waited)).toBe(30_000);
+    expect(waited.length).toBeLessThan(25);
+  });
+
   test("asks again where something that is no gateway answers 404, such as a proxy without one behind it", async () => {
     const { handle, clock } = handleOf([PROXY, PROXY, DONE]);
     expect(await settled(handle.result(), clock)).toBe(7);

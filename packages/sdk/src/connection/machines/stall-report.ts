@@ -17,6 +17,8 @@ export interface ReportFacts {
   readonly leasesGivenUp: boolean;
   /** What is in flight and has no reply yet. */
   readonly running: readonly RunningRequest[];
+  /** The only request that is running may be taken for the one that blocks. Default true. */
+  readonly mayGuess?: boolean;
   /** Null = main could not be asked. */
   readonly seen: { readonly stack: readonly StallFrame[]; readonly execution: unknown } | null;
   readonly problem: string | null;
@@ -28,7 +30,7 @@ export function makeReport(facts: ReportFacts): StallReport {
   const { sequence, atMs, stalledMs, cause, waitedMs, suppressed, leasesGivenUp, running, seen, problem } = facts;
   const asked = seen !== null && seen.execution !== undefined;
   const [only, ...others] = running;
-  const guessed = !asked && only !== undefined && others.length === 0;
+  const guessed = !asked && facts.mayGuess !== false && only !== undefined && others.length === 0;
   const execution = asked ? readExecution(seen.execution) : guessed ? { ...pick(only), stepId: null } : null;
   const isOwn = facts.isOwnFile ?? isInstalledHoldfast;
   const stack = withoutOwn(seen?.stack ?? [], isOwn);
@@ -63,7 +65,7 @@ function pick({ requestId, runId, functionSlug }: RunningRequest): RunningReques
 }
 
 /** `CurrentExecution` of the execution, as it comes out of the paused code; anything else names no execution. */
-function readExecution(value: unknown): StallExecution | null {
+export function readExecution(value: unknown): StallExecution | null {
   if (typeof value !== "object" || value === null) return null;
   const { requestId, runId, functionSlug, step } = value as Record<string, unknown>;
   if (typeof requestId !== "string" || typeof runId !== "string" || typeof functionSlug !== "string") return null;

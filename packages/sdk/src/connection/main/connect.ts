@@ -34,6 +34,7 @@ import type { ConnectionPool } from "./connection-pool.ts";
 import { createIsolation } from "./create-isolation.ts";
 import { createHandlerPool } from "./handler-pool.ts";
 import { whyNoStack } from "./inspector.ts";
+import { createInspectors, type Inspectors } from "./inspectors.ts";
 import { mainTask } from "./main-task.ts";
 import { openConnection } from "./open-connection.ts";
 import { prepareIsolation } from "./prepare-isolation.ts";
@@ -54,6 +55,14 @@ const DEBUG_MS = 5_000;
 
 /** For all connections: they share one event loop. */
 const turns = new FairTurns({ monotonicMs: systemClock.monotonicMs, nextTurn: (begin) => setImmediate(begin) });
+
+let inspectors: Inspectors | undefined;
+
+/** Also for all connections: one main thread is inspected. */
+function sharedInspectors(): Inspectors {
+  inspectors ??= createInspectors();
+  return inspectors;
+}
 
 /**
  * Connects this process to a gateway and serves its functions until `close()`. A thread of its own keeps the
@@ -134,6 +143,7 @@ async function openWith(
     startThread,
     isolation,
     ...(pool === undefined ? {} : { pool }),
+    inspectors: sharedInspectors(),
     respawn: options.respawn,
     hangTimeoutMs: options.hangTimeoutMs,
     connectTimeoutMs: options.connectTimeoutMs,

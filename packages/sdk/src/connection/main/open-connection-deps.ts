@@ -4,6 +4,7 @@ import type { ExecutionStrategy } from "../../execution/execution.ts";
 import type { Isolation } from "../../isolation/main/isolation.ts";
 import type { SerializableConfig } from "../shared/serializable-config.ts";
 import type { ConnectionPool } from "./connection-pool.ts";
+import type { Inspectors } from "./inspectors.ts";
 import type { ConnectionCallbacks } from "./listeners.ts";
 import type { ThreadHandle } from "./spawn-thread.ts";
 import type { RespawnPolicy } from "./thread-host.ts";
@@ -18,6 +19,8 @@ export interface OpenConnectionDeps {
   readonly isolation?: Pick<Isolation, "debugState" | "close" | "memory">;
   /** The same, for isolated functions; undefined = there is none. */
   readonly pool?: ConnectionPool;
+  /** Of all connections that share this main thread. Default: of this one alone. */
+  readonly inspectors?: Inspectors;
   readonly respawn: RespawnPolicy;
   /** How long the thread may give no sign of life, in main's own ticks. Default 10 s. */
   readonly hangTimeoutMs?: number;

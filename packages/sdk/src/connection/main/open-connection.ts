@@ -20,7 +20,7 @@ import type { OpenConnectionDeps } from "./open-connection-deps.ts";
 import { closedEarly } from "./prepare-isolation.ts";
 import { PresenceLines } from "./presence-lines.ts";
 import { createRequestRunner, type RequestRunner } from "./request-runner.ts";
-import { handleSignals, type SignalHandlers } from "./signals.ts";
+import { handleSignals, isShared, type SignalHandlers } from "./signals.ts";
 import { ThreadHost } from "./thread-host.ts";
 import { ThreadWatch } from "./thread-watch.ts";
 
@@ -75,6 +75,7 @@ class ThreadedConnection implements Connection {
       clock,
       timers,
       ledger: this.#ledger,
+      inspectors: deps.inspectors,
       stallThresholdMs: config.stall.thresholdMs,
       hangMs: deps.hangTimeoutMs ?? HANG_TIMEOUT_MS,
       closing: () => this.#closer.closing(),
@@ -140,7 +141,7 @@ class ThreadedConnection implements Connection {
     abort?.addEventListener("abort", this.#onAbort);
     this.#signals = handleSignals(signals, {
       drain: (signal) => {
-        log("info", `${signal}: no new work is accepted; the connection closes when running requests have finished.`);
+        log("info", this.#presence.closingMessage(signal, isShared(signal)));
         void this.#close(this.#signalDrainMs);
       },
       force: () => this.#closer.force(),

@@ -1,4 +1,7 @@
-/** What is logged when a connection is there, and when it is there again: to what, as what, with how many functions. */
+/**
+ * What is logged when a connection is there, and when it is there again: to what, as what, with how many functions. And
+ * when a signal closes it.
+ */
 import { type Clock, durationText, type Log } from "@holdfast/core";
 import type { SerializableConfig } from "../shared/serializable-config.ts";
 
@@ -34,6 +37,12 @@ export class PresenceLines {
     this.#wasReady = true;
   }
 
+  /** `isShared`: other connections of the process log the same. */
+  closingMessage(signal: string, isShared: boolean): string {
+    const whose = isShared ? ` of ${this.#appNames()} (${this.#deps.config.instanceId})` : "";
+    return `${signal}: no new work is accepted; the connection${whose} closes when running requests have finished.`;
+  }
+
   #message(): string {
     const { config, clock } = this.#deps;
     const gateway = (config.gatewayUrl ?? config.apiBaseUrl).replace(/\/$/, "");
@@ -44,11 +53,15 @@ export class PresenceLines {
   }
 
   #apps(): string {
-    const { config, functionCount } = this.#deps;
-    const names = config.apps.map(({ appName }) => appName);
-    const more = names.length > MAX_NAMED ? ` and ${names.length - MAX_NAMED} more apps` : "";
-    const apps = `${names.slice(0, MAX_NAMED).join(", ")}${more}`;
+    const { functionCount } = this.#deps;
+    const apps = this.#appNames();
     if (functionCount === undefined) return apps;
     return `${functionCount} ${functionCount === 1 ? "function" : "functions"} of ${apps}`;
+  }
+
+  #appNames(): string {
+    const names = this.#deps.config.apps.map(({ appName }) => appName);
+    const more = names.length > MAX_NAMED ? ` and ${names.length - MAX_NAMED} more apps` : "";
+    return `${names.slice(0, MAX_NAMED).join(", ")}${more}`;
   }
 }

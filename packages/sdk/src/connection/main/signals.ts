@@ -8,6 +8,9 @@ export interface SignalHandlers {
   remove(): void;
 }
 
+/** Whether other connections of this process listen to the signal, too. */
+export const isShared = (signal: NodeJS.Signals): boolean => (subscribers.get(signal)?.size ?? 0) > 1;
+
 const SWALLOWED_MS = 1_000;
 
 type OnSignal = (signal: NodeJS.Signals) => void;

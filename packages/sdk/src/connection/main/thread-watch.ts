@@ -3,10 +3,12 @@
  * guard, the watch for a thread that hangs, and for steps that take long. The memory is in `shared/shared-counters.ts`.
  */
 import { type Clock, readClocks, type TimerHandle, type Timers } from "@holdfast/core";
+import type { InitMessage } from "../shared/messages.ts";
 import { COUNTERS_BYTES, pulseMsFor, type SharedCounters, sharedCounters } from "../shared/shared-counters.ts";
 import type { Closer } from "./closer.ts";
 import { HangWatch } from "./hang-watch.ts";
 import { isInspectorOpen } from "./inspector.ts";
+import { createInspectors, type InspectorAccess, type Inspectors } from "./inspectors.ts";
 import { LeaseGuard, type LeaseGuardDeps } from "./lease-guard.ts";
 import type { Ledger } from "./ledger.ts";
 import { LongSteps, type LongStepsDeps } from "./long-steps.ts";
@@ -15,6 +17,8 @@ export interface ThreadWatchDeps {
   readonly clock: Clock;
   readonly timers: Timers;
   readonly ledger: Ledger;
+  /** Default: no other connection has a thread that watches main. */
+  readonly inspectors?: Inspectors | undefined;
   readonly stallThresholdMs: number | null;
   readonly hangMs: number;
   readonly closing: Closer["closing"];
@@ -30,6 +34,8 @@ export class ThreadWatch {
   readonly #hang: HangWatch;
   readonly #longSteps: LongSteps;
   readonly #tickMs: number;
+  readonly #inspectors: Inspectors;
+  #inspector: InspectorAccess | undefined;
   #counters: SharedCounters = sharedCounters(new SharedArrayBuffer(COUNTERS_BYTES));
   #timer: TimerHandle | undefined;
 
@@ -37,6 +43,7 @@ export class ThreadWatch {
     const { ledger, clock, stallThresholdMs, setLeaseWanted: want } = deps;
     const counters = (): SharedCounters => this.#counters;
     this.#deps = deps;
+    this.#inspectors = deps.inspectors ?? createInspectors();
     this.#tickMs = pulseMsFor(stallThresholdMs);
     this.leaseGuard = new LeaseGuard({ counters, ledger, clock, setLeaseWanted: want });
     this.#longSteps = new LongSteps({ clock, ledger, running: deps.running, send: deps.sayLongSteps });
@@ -58,7 +65,7 @@ export class ThreadWatch {
   }
 
   /** What the next thread is given. One that hung, should it wake up, writes to memory that is no longer read. */
-  prepareThread(): { readonly counters: SharedArrayBuffer; readonly doubtNumber: number } {
+  prepareThread(): Pick<InitMessage, "counters" | "doubtNumber" | "inspector"> {
     const doubtNumber = this.#counters.readDoubtNumber() + 1;
     const memory = new SharedArrayBuffer(COUNTERS_BYTES);
     this.#counters = sharedCounters(memory);
@@ -69,10 +76,13 @@ export class ThreadWatch {
     this.leaseGuard.onNewThread();
     this.#longSteps.onNewThread();
     this.#hang.onThreadStarted();
-    return { counters: memory, doubtNumber };
+    const inspector = this.#inspectors.add();
+    this.#inspector = inspector;
+    return { counters: memory, doubtNumber, inspector };
   }
 
   onThreadEnded(): void {
+    if (this.#inspector) this.#inspectors.onThreadEnded(this.#inspector.thread);
     this.#hang.onThreadEnded();
   }
 

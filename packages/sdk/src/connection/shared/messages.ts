@@ -15,7 +15,7 @@ import type { StallReport } from "./stall.ts";
  */
 
 /** Raised with every change that an older thread or main could misread. */
-export const THREAD_PROTOCOL_VERSION = 5;
+export const THREAD_PROTOCOL_VERSION = 6;
 
 /** How a finished request ended: the encoded SDKResponse, or why there is none. */
 export type LedgerOutcome =
@@ -78,6 +78,8 @@ export interface InitMessage {
   readonly adopted: readonly AdoptedRequest[];
   /** Signs of life of both sides, and more; see `shared-counters.ts`. */
   readonly counters: SharedArrayBuffer;
+  /** Which of the threads that watch this main inspects it; see `inspector-role.ts`. */
+  readonly inspector: { readonly memory: SharedArrayBuffer; readonly thread: number };
   /** Higher than that of any doubt before: what main holds is confirmed again before any more of it begins. */
   readonly doubtNumber: number;
   /** How often the thread has crashed so far, for the debug state. */

@@ -7,7 +7,6 @@ import { type ConnectionReady, type StartResponse, WORKER_FALLBACK_INTERVALS } f
 import { parseIntervalMs } from "../machines/intervals.ts";
 import type { ConnectionState } from "../shared/debug-state.ts";
 import type { InitMessage, MainMessage } from "../shared/messages.ts";
-import type { StallReport } from "../shared/stall.ts";
 import { stateOf } from "./debug-mirror.ts";
 import type { MainPort } from "./main-port.ts";
 import { stallFrame } from "./stall-frame.ts";
@@ -107,7 +106,7 @@ export class ConnectionThread {
       case "RECLAIM_LEASES":
         return requests.reclaimStalledLeases();
       case "SEND_STALL_REPORT":
-        return this.#sendStallReport(effect.report, effect.stalledMs, effect.ended);
+        return this.#sendStallReport(effect);
       case "STALL_STATE_CHANGED":
         this.#parts.reports.onStallChange();
         return mirror.update();
@@ -145,10 +144,10 @@ export class ConnectionThread {
     mirror.update();
   }
 
-  #sendStallReport(report: StallReport, stalledMs: number, ended: boolean): void {
+  #sendStallReport({ report, told, ended }: Extract<ThreadEffect, { do: "SEND_STALL_REPORT" }>): void {
     const { link, requests } = this.#parts;
-    if (ended) this.#port.post({ type: "STALL_ENDED", report: { ...report, stalledMs } });
-    if (requests.extensions.includes("stall")) link.send(stallFrame(report, stalledMs, ended));
+    if (ended) this.#port.post({ type: "STALL_ENDED", report });
+    if (requests.extensions.includes("stall")) link.send(stallFrame(told, ended));
   }
 
   #closed(undelivered: readonly string[]): void {

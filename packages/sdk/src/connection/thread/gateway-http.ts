@@ -59,8 +59,11 @@ interface Answer {
   readonly body: Uint8Array;
 }
 
-/** How much of an error's body is worth reading. */
+/** How much of an error's body is worth reading, and how much of one that is no gateway's is worth showing. */
+const READ_BYTES = 4_096;
 const EXCERPT_CHARS = 200;
+/** The key belongs to another one. */
+const ANOTHER_ENVIRONMENT = "(ENVIRONMENT_REFUSED)";
 /** A gateway that asks for more patience than this is asked again all the same. */
 const MAX_RETRY_AFTER_MS = 300_000;
 
@@ -110,7 +113,9 @@ export function createGatewayHttp(
         if (answer.status !== 200) {
           const retryAfterMs = retryAfterMsOf(answer.header("retry-after"), clock.nowMs());
           const message = describe("start", answer);
-          const unauthorized = answer.status === 401;
+          // Any other 403 may be of something in between, and pass.
+          const unauthorized =
+            answer.status === 401 || (answer.status === 403 && message.includes(ANOTHER_ENVIRONMENT));
           return { ok: false, message, unauthorized, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
         }
         return readStart(answer.body, config.gatewayUrl);
@@ -180,17 +185,19 @@ function describe(what: string, { status, header, body }: Answer): string {
   if (location !== null && status >= 300 && status < 400) {
     return `The ${what} call was redirected (status ${status}) to ${location}; redirects are not followed. Configure the final address.`;
   }
-  const text = saidIn(new TextDecoder().decode(body.subarray(0, EXCERPT_CHARS)).trim());
+  const text = saidIn(new TextDecoder().decode(body.subarray(0, READ_BYTES)).trim());
   return `The ${what} call returned status ${status}${text === "" ? "" : `: ${text}`}.`;
 }
 
-/** The sentence of an answer that is `{ "error": "…" }`, as gateways give it; else what there is. */
+/** The sentence and the code of an answer that is `{ "error": "…", "code": "…" }`, as gateways give it; else what there is. */
 function saidIn(text: string): string {
+  const excerpt = text.slice(0, EXCERPT_CHARS);
   try {
-    const { error } = JSON.parse(text) as { readonly error?: unknown };
-    return typeof error === "string" ? error.replace(/\.$/, "") : text;
+    const { error, code } = JSON.parse(text) as { readonly error?: unknown; readonly code?: unknown };
+    if (typeof error !== "string") return excerpt;
+    return `${error.replace(/\.$/, "")}${typeof code === "string" ? ` (${code})` : ""}`;
   } catch {
-    return text;
+    return excerpt;
   }
 }
 

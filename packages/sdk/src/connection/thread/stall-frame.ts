@@ -3,8 +3,9 @@ import { stackText } from "../machines/stall-text.ts";
 import { placeOf, type StallReport } from "../shared/stall.ts";
 
 /** The report as the gateway gets it. */
-export function stallFrame(report: StallReport, stalledMs: number, ended: boolean): Uint8Array {
-  const { execution, culprit, stack, sequence, suppressed, waiting, leasesGivenUp, cause, waitedMs } = report;
+export function stallFrame(report: StallReport, ended: boolean): Uint8Array {
+  const { execution, culprit, stack, sequence, suppressed, waiting, leasesGivenUp, cause, waitedMs, stalledMs } =
+    report;
   return encodeWorkerFrame({
     kind: "WORKER_STALL",
     requestId: execution?.requestId ?? "",

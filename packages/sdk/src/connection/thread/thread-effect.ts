@@ -38,7 +38,8 @@ export type StallAction =
   | {
       readonly do: "SEND_STALL_REPORT";
       readonly report: StallReport;
-      readonly stalledMs: number;
+      /** The same for the gateway. */
+      readonly told: StallReport;
       readonly ended: boolean;
     }
   | { readonly do: "STALL_STATE_CHANGED" }

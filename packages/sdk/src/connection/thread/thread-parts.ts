@@ -4,6 +4,7 @@
  */
 import type { Clock, Log, Random, Timers } from "@holdfast/core";
 import type { ProcessState } from "@holdfast/protocol";
+import { inspectorRole } from "../shared/inspector-role.ts";
 import type { InitMessage } from "../shared/messages.ts";
 import { sharedCounters } from "../shared/shared-counters.ts";
 import { type Closing, createClosing } from "./closing.ts";
@@ -81,7 +82,8 @@ export function createThreadParts(
   const suspensions = new SuspensionDetector({ clock, timers, counters }, emit);
   const inFlight = new InFlightRequests(clock, doubtNumber, init.config);
   const firstSequence = crashes * SEQUENCES_PER_THREAD;
-  const stallPorts = { ...ports, ...outside.stalls };
+  const role = inspectorRole(init.inspector.memory, init.inspector.thread);
+  const stallPorts = { ...ports, ...outside.stalls, role };
   const onMain = { unfinished: () => inFlight.unfinished().filter(({ requestId }) => !isolated.has(requestId)) };
   const stalls = new StallWatch(
     { ...stallPorts, policy: config.stall, firstSequence, counters, inFlight: onMain },
