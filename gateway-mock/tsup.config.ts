@@ -52,7 +52,12 @@ export default defineConfig([
   // The command runs as ESM only; its first line says `#!/usr/bin/env node` in the source.
   {
     ...bundled,
-    entry: { index: "src/index.ts", bin: "src/bin.ts", "gateway-thread": "src/cli/serve/gateway-thread.ts" },
+    entry: {
+      index: "src/index.ts",
+      bin: "src/bin.ts",
+      "gateway-thread": "src/cli/serve/gateway-thread.ts",
+      "replay-process": "src/cli/replay/replay-process.ts",
+    },
     format: ["esm"],
     splitting: true,
     dts: { ...bundled.dts, entry: { index: "src/index.ts" } },

@@ -4,9 +4,9 @@ import { type Kinds, testsByKind } from "../packages/tooling/src/vitest-base.ts"
 /** One Postgres server for the whole suite; each test file creates its own database on it: `inject("postgresUrl")`. */
 export const kinds: Kinds = {
   real: [
-    "test/cli/gateway-thread.test.ts",
+    "test/cli/{gateway-thread,replay}.test.ts",
     "test/{http,interleavings,outgoing,server}/*.test.ts",
-    "test/store-postgres/!(availability|due-bounds|log-rows|long-statements|pg-errors|queue-depth|wake-messages).test.ts",
+    "test/store-postgres/!(availability|due-bounds|log-rows|long-statements|pg-errors|queue-depth|url-passwords|wake-messages).test.ts",
   ],
   slow: [
     "test/http/connection-limit.test.ts",

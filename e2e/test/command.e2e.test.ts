@@ -331,7 +331,7 @@ describe("doctor", () => {
     const local = await examined(`--port ${port}`, KEYS);
     expect(local.checks.find(({ name }) => name === "port")?.message).toContain("a gateway (version");
     expect(statusOf(local, "round trip")).toBe("ok");
-    expect((await examined("--url http://127.0.0.1:9", KEYS)).code).toBe(1);
+    expect((await examined("--url http://127.0.0.1:9", KEYS)).code).toBe(4);
   });
 
   test("a database is examined, its schema named, and without --no-round-trip tried through a gateway of its own", async () => {

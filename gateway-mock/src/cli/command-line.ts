@@ -60,9 +60,10 @@ export function parseCommandLine(args: readonly string[], columns = HELP_COLUMNS
     program.parse([...args], { from: "user" });
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
-    if (error.code === "commander.version") return { type: "version" };
+    if (error.code === "commander.version" && args[0] === "--version") return { type: "version" };
+    if (error.code === "commander.version") throw versionOfCommand(args);
     if (error.code.startsWith("commander.help")) return { type: "help", text: written };
-    throw mistake(error, args);
+    throw args.some((one) => one.startsWith("--version=")) ? versionOfCommand(args) : mistake(error, args);
   }
   return invocation ?? { type: "help", text: program.helpInformation() };
 }
@@ -202,6 +203,14 @@ function mistake({ message, code }: CommanderError, args: readonly string[]): Er
   const which = code === "commander.unknownCommand" ? "" : ` ${commandOf(args)}`;
   const all = code === "commander.unknownCommand" ? "lists all commands" : "lists what it takes";
   return usage(`${problem}.${near} "${PROGRAM}${which.trimEnd()} --help" ${all}.`);
+}
+
+/** Asked of a command the program's own version would look as if the command had been carried out. */
+function versionOfCommand(args: readonly string[]): Error {
+  const command = commandOf(args);
+  const rows: Rows = COMMANDS.find(({ name }) => name === command)?.rows ?? {};
+  const hint = "graphVersion" in rows ? " The version of a graph is --graph-version." : "";
+  return usage(`Unknown option "--version".${hint} "${PROGRAM} --version" alone prints that of the program.`);
 }
 
 /** The command that was meant, as far as there is one. */

@@ -72,7 +72,7 @@ export function gatewayClient(settings: ClientSettings): GatewayClient {
 
   const once = async (method: string, path: string, body: unknown): Promise<Answer> => {
     const headers = { ...ownHeaders(), ...(body === undefined ? {} : { "Content-Type": "application/json" }) };
-    return fetchAnswer(new URL(path, url), timeoutMs, {
+    return fetchAnswer({ url, path }, timeoutMs, {
       method,
       headers,
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
@@ -95,7 +95,9 @@ export function gatewayClient(settings: ClientSettings): GatewayClient {
     }
     // What a gateway of this version answers; it is printed, and little else depends on it.
     if (answer.ok) return answer.body as T;
-    throw refusal(answer, { url, hasKey: path.startsWith("/e/") ? eventKey !== NO_EVENT_KEY : bearers.length > 0 });
+    const isEvent = path.startsWith("/e/");
+    const hasKey = isEvent ? eventKey !== NO_EVENT_KEY : bearers.length > 0;
+    throw refusal(answer, { url, hasKey, kind: isEvent ? "event" : "signing", hasFile: settings.keys !== undefined });
   };
   return {
     url,
@@ -116,9 +118,9 @@ export function gatewayClient(settings: ClientSettings): GatewayClient {
 }
 
 function baseUrl(text: string): string {
-  const url = gatewayAddress(text);
-  if (url !== undefined) return url;
-  throw new HoldfastError("GATEWAY_USAGE", `--url must look like ${DEV_URL}, not ${JSON.stringify(text)}.`);
+  const address = gatewayAddress(text);
+  if (typeof address !== "string") return address.url;
+  throw new HoldfastError("GATEWAY_USAGE", `--url must look like ${DEV_URL}, ${address}.`);
 }
 
 function keyFor(kind: GatewayKey["kind"], { keys = [], env }: ClientSettings): string | undefined {
@@ -137,43 +139,57 @@ interface Answer {
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-async function fetchAnswer(url: URL, timeoutMs: number, init: RequestInit): Promise<Answer> {
+/** Of a gateway, and below it. */
+interface Called {
+  readonly url: string;
+  readonly path: string;
+}
+
+async function fetchAnswer(called: Called, timeoutMs: number, init: RequestInit): Promise<Answer> {
   let response: Response;
   let bytes: Uint8Array;
   try {
-    response = await fetch(url, { ...init, redirect: "error", signal: AbortSignal.timeout(timeoutMs) });
+    response = await fetch(`${called.url}${called.path}`, {
+      ...init,
+      redirect: "error",
+      signal: AbortSignal.timeout(timeoutMs),
+    });
     bytes = new Uint8Array(await response.arrayBuffer());
   } catch (error) {
     const isLate = error instanceof Error && error.name === "TimeoutError";
-    const why = isLate ? await silenceOf(url, timeoutMs) : `${NO_ANSWER(url)}: ${reasonOf(error)}. ${START}`;
+    const why = isLate ? await silenceOf(called, timeoutMs) : `${NO_ANSWER(called)}: ${reasonOf(error)}. ${START}`;
     throw new HoldfastError("GATEWAY_UNREACHABLE", why, { cause: error });
   }
-  return { status: response.status, ok: response.ok, body: bodyOf(bytes, response, url) };
+  return { status: response.status, ok: response.ok, body: bodyOf(bytes, response, called) };
 }
 
-const NO_ANSWER = (url: URL): string => `No gateway answers at ${url.origin}`;
+const NO_ANSWER = ({ url }: Called): string => `No gateway answers at ${url}`;
 const START = 'Is it running? "holdfast-gateway dev" starts one; --url says where it is.';
 /** A gateway answers `/health` without its database. */
 const HEALTH_TIMEOUT_MS = 3_000;
 
 /** What is known of a gateway that has not answered in time: nothing, or that it lives, and how its database is. */
-async function silenceOf(url: URL, timeoutMs: number): Promise<string> {
+async function silenceOf(called: Called, timeoutMs: number): Promise<string> {
+  const { url, path } = called;
   const late = `within ${timeoutMs / 1000} s`;
   try {
-    const response = await fetch(new URL("/health", url), { signal: AbortSignal.timeout(HEALTH_TIMEOUT_MS) });
+    const response = await fetch(`${url}/health`, { signal: AbortSignal.timeout(HEALTH_TIMEOUT_MS) });
     const { ok, database }: { readonly ok?: unknown; readonly database?: unknown } = Object(await response.json());
     if (ok !== true || !isRecord(database)) throw new Error("It is no gateway.");
     const state =
       database.ok === true
         ? "It took the call and says that its database is there, so the database may not answer, or slowly"
         : `It took the call and waits for its database: ${String(database.error)}`;
-    return `The gateway at ${url.origin} runs, but gave no answer to ${url.pathname.replace(/^\/e\/.*/, "/e/…")} ${late}. ${state}. What was asked may still be done.`;
+    return `The gateway at ${url} runs, but gave no answer to ${shownPath(path)} ${late}. ${state}. What was asked may still be done.`;
   } catch {
-    return `${NO_ANSWER(url)}: no answer ${late}, and none to /health. Something may have taken the call and hang. ${START}`;
+    return `${NO_ANSWER(called)}: no answer ${late}, and none to /health. Something may have taken the call and hang. ${START}`;
   }
 }
 
-function bodyOf(bytes: Uint8Array, { status }: Response, url: URL): Readonly<Record<string, unknown>> {
+/** Without the event key and the query. */
+const shownPath = (path: string): string => path.replace(/^\/e\/.*/, "/e/…").replace(/\?.*/, "");
+
+function bodyOf(bytes: Uint8Array, { status }: Response, { url, path }: Called): Readonly<Record<string, unknown>> {
   try {
     const body = parseJsonBytes(bytes, "The answer");
     if (isRecord(body)) return body;
@@ -182,7 +198,7 @@ function bodyOf(bytes: Uint8Array, { status }: Response, url: URL): Readonly<Rec
   }
   throw new HoldfastError(
     "GATEWAY_UNREACHABLE",
-    `What answers at ${url.origin} is not a Holdfast gateway: ${url.pathname} gave ${status} and no JSON object.`,
+    `What answers at ${url} is not a Holdfast gateway: ${shownPath(path)} gave ${status} and no JSON object.`,
   );
 }
 
@@ -193,13 +209,22 @@ function reasonOf(error: unknown): string {
   return messageOf(cause ?? error);
 }
 
-function refusal({ status, body }: Answer, { url, hasKey }: { url: string; hasKey: boolean }): HoldfastError {
+interface KeyUsed {
+  readonly url: string;
+  readonly kind: GatewayKey["kind"];
+  readonly hasKey: boolean;
+  /** Keys are taken from a file. */
+  readonly hasFile: boolean;
+}
+
+function refusal({ status, body }: Answer, { url, kind, hasKey, hasFile }: KeyUsed): HoldfastError {
   const message = typeof body.error === "string" ? body.error : `${url} answered ${status}.`;
   if (status !== 401) return new HoldfastError(codeOf(body.code), message);
-  const hint = hasKey
-    ? "Give the key that the gateway was started with."
-    : "Give it with HOLDFAST_SIGNING_KEY and HOLDFAST_EVENT_KEY.";
-  return new HoldfastError("UNAUTHORIZED", `${message} ${hint}`);
+  if (hasKey) return new HoldfastError("UNAUTHORIZED", `${message} Give the key that the gateway was started with.`);
+  const hint = hasFile
+    ? `The key file has none for this environment: add one of the kind "${kind}".`
+    : `Set HOLDFAST_${kind.toUpperCase()}_KEY, or name a key file with --keys.`;
+  return new HoldfastError("UNAUTHORIZED", `The gateway requires the ${kind} key, and none was given. ${hint}`);
 }
 
 function codeOf(code: unknown): ErrorCode {

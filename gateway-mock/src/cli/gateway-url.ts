@@ -17,18 +17,30 @@ export const GATEWAY_URL: OptionKind<string> = {
   fromText: (text, source) =>
     source === "HOLDFAST_DEV" && /^(1|0|true|false)$/i.test(text.trim()) ? DEV_URL : text.trim(),
   check: (value, source) => {
-    const url = typeof value === "string" ? gatewayAddress(value) : undefined;
-    if (url !== undefined) return url;
+    const problem = typeof value === "string" ? gatewayAddress(value) : `not ${describeValue(value)}`;
+    if (typeof problem !== "string") return problem.url;
     const what = source === "HOLDFAST_DEV" ? "be 1, 0 or an address such as" : "look like";
-    throw new HoldfastError("OPTION_INVALID", `${source} must ${what} ${DEV_URL}, not ${describeValue(value)}.`);
+    throw new HoldfastError("OPTION_INVALID", `${source} must ${what} ${DEV_URL}, ${problem}.`);
   },
 };
 
-/** Without the last "/"; undefined for what is no address. A host without dots needs a scheme or a port. */
-export function gatewayAddress(text: string): string | undefined {
+/** With the path before those of the routes. Messages are not to show what a user info holds. */
+const USER_INFO = "without a user or a password: keys are given by HOLDFAST_SIGNING_KEY and HOLDFAST_EVENT_KEY";
+
+/** The address without the last "/", or what is wrong with it. */
+export function gatewayAddress(text: string): { readonly url: string } | string {
+  if (text.includes("@")) return USER_INFO;
+  const address = addressIn(text);
+  if (address === undefined) return `not ${JSON.stringify(text)}`;
+  const { href, search, hash } = address;
+  return search === "" && hash === "" ? { url: href.replace(/\/+$/, "") } : `without "${search}${hash}"`;
+}
+
+/** A host without dots needs a scheme or a port. */
+function addressIn(text: string): URL | undefined {
   const hasScheme = /^https?:\/\//i.test(text);
   const isHost = /[.:]/.test(text) || /^localhost(\/|$)/i.test(text);
   if (!hasScheme && (!isHost || text.includes("://") || /^https?:/i.test(text))) return undefined;
   const given = hasScheme ? text : `http://${text}`;
-  return URL.canParse(given) ? new URL(given).href.replace(/\/$/, "") : undefined;
+  return URL.canParse(given) ? new URL(given) : undefined;
 }

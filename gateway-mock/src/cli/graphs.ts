@@ -12,7 +12,7 @@ import {
   GRAPH_RUN_OPTIONS,
   GRAPHS_OPTIONS,
 } from "./graph-commands.ts";
-import { jsonArgument } from "./json-argument.ts";
+import { jsonArgument, jsonFile } from "./json-argument.ts";
 import { printJson } from "./output.ts";
 import { oneLine, tableText } from "./table.ts";
 import { noteUnknown } from "./unknown-names.ts";
@@ -89,7 +89,7 @@ export async function putGraph(context: CommandContext): Promise<ExitCode> {
   const { json, tenant, app, revision, publish } = readOptions(GRAPH_PUT_OPTIONS, context);
   const { output, args } = context;
   const [file = ""] = args;
-  const graph = jsonArgument("<file>", file === "-" ? "-" : `@${file}`);
+  const graph = jsonFile(file);
   if (!isRecord(graph) || typeof graph.id !== "string") throw usage(`${file} has no graph: an object with an \`id\`.`);
   const client = clientOf(context);
   const body = {

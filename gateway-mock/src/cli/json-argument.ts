@@ -4,18 +4,27 @@ import { messageOf } from "@holdfast/core";
 import { usage } from "../config/settings.ts";
 
 export function jsonArgument(flag: string, given: string): unknown {
-  const text = given === "-" || given.startsWith("@") ? fileText(flag, given) : given;
+  if (given === "-" || given.startsWith("@")) return readJson(given === "-" ? "-" : given.slice(1), `${flag} ${given}`);
+  return parsed(given, flag, `. Quote it for the shell: ${flag} '{"card":"4242"}'`);
+}
+
+/** Of an argument that is a file, or `-` for stdin. */
+export const jsonFile = (file: string): unknown => readJson(file, file === "-" ? "stdin" : file);
+
+function readJson(file: string, named: string): unknown {
+  let text: string;
+  try {
+    text = readFileSync(file === "-" ? 0 : file, "utf8");
+  } catch (error) {
+    throw usage(`${named} cannot be read: ${messageOf(error)}`);
+  }
+  return parsed(text, named, ".");
+}
+
+function parsed(text: string, named: string, hint: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw usage(`${flag} is not JSON: ${messageOf(error)}. Quote it for the shell: ${flag} '{"card":"4242"}'`);
-  }
-}
-
-function fileText(flag: string, given: string): string {
-  try {
-    return readFileSync(given === "-" ? 0 : given.slice(1), "utf8");
-  } catch (error) {
-    throw usage(`${flag} ${given} cannot be read: ${messageOf(error)}`);
+    throw usage(`${named} is not JSON: ${messageOf(error)}${hint}`);
   }
 }

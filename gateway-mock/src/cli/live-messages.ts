@@ -78,7 +78,7 @@ async function* oneConnection(
   signal.addEventListener("abort", abort, { once: true });
   let timer = systemTimers.set(SILENT_MS, abort);
   try {
-    const response = await fetch(new URL(path, client.url), {
+    const response = await fetch(`${client.url}${path}`, {
       headers: { ...headers, ...(place.lastId === null ? {} : { "Last-Event-ID": place.lastId }) },
       redirect: "error",
       signal: end.signal,

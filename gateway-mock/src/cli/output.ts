@@ -15,26 +15,12 @@ export interface Output {
 
 const PIPE_COLUMNS = 120;
 
-/** As it is before anything of an app is loaded. */
-const { stdout } = process;
-const writeOut = stdout.write.bind(stdout);
-
-/**
- * From here on only this program prints to stdout: what an app prints while it is loaded or replayed goes to stderr, so
- * that results can be read by a program. What writes to file descriptor 1 itself is not kept from it.
- */
-export function keepStdoutForResults(): void {
-  // The console may hold the stream already; loggers ask the process for its stream and write to that one's descriptor.
-  Object.defineProperty(stdout, "write", { value: process.stderr.write.bind(process.stderr), configurable: true });
-  Object.defineProperty(process, "stdout", { value: process.stderr, configurable: true, enumerable: true });
-}
-
 /**
  * Once what was printed has left: a pipe may take longer than the process would live. Calls with what went wrong, such
  * as a disk that is full; that a reader has seen enough is nothing wrong.
  */
 export function whenPrinted(done: (error: Error | undefined) => void): void {
-  writeOut("", "utf8", (error) => {
+  process.stdout.write("", "utf8", (error) => {
     const lost = error && !isEndOfReader(error) ? error : undefined;
     process.stderr.write("", () => done(lost));
   });
@@ -51,8 +37,7 @@ export interface OutputStream {
 type Environment = Readonly<Record<string, string | undefined>>;
 
 export function processOutput(env: Environment): Output {
-  const { isTTY, columns } = stdout;
-  return outputOf({ stdout: { isTTY, columns, write: (text) => writeOut(text) }, stderr: process.stderr }, env);
+  return outputOf({ stdout: process.stdout, stderr: process.stderr }, env);
 }
 
 export function outputOf(streams: Readonly<Record<"stdout" | "stderr", OutputStream>>, env: Environment): Output {
@@ -77,13 +62,13 @@ export function lostOutput(error: Error): ExitCode {
 
 /** A reader that has seen enough, such as `head`, ends the command without a word. */
 export function endWithReader(): void {
-  stdout.on("error", (error) => process.exit(isEndOfReader(error) ? EXIT.done : lostOutput(error)));
+  process.stdout.on("error", (error) => process.exit(isEndOfReader(error) ? EXIT.done : lostOutput(error)));
   process.stderr.on("error", () => {});
 }
 
 /** For a program that goes on without readers. */
 export function outliveReaders(): void {
-  stdout.on("error", () => {});
+  process.stdout.on("error", () => {});
   process.stderr.on("error", () => {});
 }
 

@@ -1,5 +1,5 @@
 /** The options of `export`, `replay` and `check`, and what their help says. */
-import { integer, type OptionRow, SWITCH, TEXT } from "../config/option-kinds.ts";
+import { duration, integer, type OptionRow, SWITCH, TEXT } from "../config/option-kinds.ts";
 import type { Rows } from "../config/settings.ts";
 import { CLIENT_OPTIONS, JSON_OPTION, RUNS_OPTIONS } from "./client-options.ts";
 import { type CommandSpec, WORK_WITH_IT } from "./command-spec.ts";
@@ -9,6 +9,14 @@ const app = {
   flag: { name: "app", takes: "<file>" },
   variables: ["HOLDFAST_APP"],
   doc: "the module that your app starts with, of the build to look at",
+} as const satisfies OptionRow;
+
+const loadTimeout = {
+  kind: duration(100),
+  flag: { name: "load-timeout", takes: "<duration>" },
+  variables: [],
+  default: 30_000,
+  doc: "how long the module may take to load",
 } as const satisfies OptionRow;
 
 const limit = {
@@ -26,10 +34,11 @@ export const EXPORT_OPTIONS = {
   ...CLIENT_OPTIONS,
 } as const satisfies Rows;
 
-export const REPLAY_OPTIONS = { app, ...JSON_OPTION } as const satisfies Rows;
+export const REPLAY_OPTIONS = { app, loadTimeout, ...JSON_OPTION } as const satisfies Rows;
 
 export const CHECK_OPTIONS = {
   app,
+  loadTimeout,
   function: RUNS_OPTIONS.function,
   limit,
   all: {

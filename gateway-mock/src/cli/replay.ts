@@ -4,25 +4,40 @@ import { createInterface } from "node:readline";
 import { HoldfastError, messageOf } from "@holdfast/core";
 import { type CommandContext, clientOf, readOptions } from "./context.ts";
 import { EXIT, type ExitCode } from "./exit-codes.ts";
-import { exportedLines, listedRuns } from "./exported-runs.ts";
-import { type AppReplay, loadReplay, type ReplayResult, type ShownDivergence } from "./load-replay.ts";
+import { exportedLines, listedRuns, type RunsWanted } from "./exported-runs.ts";
+import type { GatewayClient } from "./gateway-client.ts";
 import { type Output, printJson } from "./output.ts";
 import { withProgress } from "./progress.ts";
+import { AppReplay } from "./replay/app-replay.ts";
+import type { ReplayResult, ShownDivergence } from "./replay/replay-messages.ts";
 import { CHECK_OPTIONS, REPLAY_OPTIONS } from "./replay-options.ts";
 import { tableText } from "./table.ts";
 
 const LIVING = ["PENDING", "RUNNING", "WAITING"] as const;
 
 export async function replayRuns(context: CommandContext): Promise<ExitCode> {
-  const { app, json } = readOptions(REPLAY_OPTIONS, context);
+  const options = readOptions(REPLAY_OPTIONS, context);
   const { output, args } = context;
-  const replay = await loadReplay(app);
-  const results: ReplayResult[] = [];
-  for await (const line of linesOf(args[0] ?? "-")) results.push(await replay.run(line));
+  const results = await withReplay(options, async (replay) => {
+    for await (const line of linesOf(args[0] ?? "-")) await replay.run(line);
+    return replay.finish();
+  });
   if (results.length === 0) throw new HoldfastError("EXPORT_INVALID", "There is no run in what is to be replayed.");
-  if (json) printJson(output, { runs: results });
+  if (options.json) printJson(output, { runs: results });
   else for (const result of results) output.print(`${textOf(result)}\n`);
   return codeOf(results);
+}
+
+async function withReplay<T>(
+  options: Parameters<typeof AppReplay.open>[0],
+  work: (replay: AppReplay) => Promise<T>,
+): Promise<T> {
+  const replay = await AppReplay.open(options);
+  try {
+    return await work(replay);
+  } finally {
+    replay.close();
+  }
 }
 
 async function* linesOf(file: string): AsyncGenerator<string> {
@@ -42,26 +57,33 @@ async function* linesOf(file: string): AsyncGenerator<string> {
 }
 
 export async function checkRuns(context: CommandContext): Promise<ExitCode> {
-  const { app, function: fn, limit, all, json } = readOptions(CHECK_OPTIONS, context);
+  const options = readOptions(CHECK_OPTIONS, context);
+  const { all, json } = options;
   const { output } = context;
   const client = clientOf(context);
-  const replay = await loadReplay(app);
-  const results: ReplayResult[] = [];
-  const check = async (): Promise<void> => {
-    for (const status of LIVING) {
-      for await (const runs of listedRuns(client, { status, function: fn, limit: limit - results.length })) {
-        const ids = runs.filter((run) => isOfApp(replay, run)).map(({ id }) => id);
-        for await (const line of exportedLines(client, ids, true)) results.push(await replay.run(line));
-      }
-      if (results.length >= limit) return;
-    }
-  };
-  await withProgress(output, () => `Replaying living runs … ${results.length}`, check);
+  const { functions, results } = await withReplay(options, async (replay) => {
+    const progress = (): string => `Replaying living runs … ${replay.results.length}`;
+    await withProgress(output, progress, () => replayLiving(replay, client, options));
+    return { functions: replay.functions, results: await replay.finish() };
+  });
   const once = [...new Map(results.map((result) => [result.runId, result])).values()];
-  if (json)
-    printJson(output, { functions: replay.functions, checked: once.length, runs: all ? once : once.filter(differs) });
+  if (json) printJson(output, { functions, checked: once.length, runs: all ? once : once.filter(differs) });
   else printCheck(output, once, all);
   return codeOf(once);
+}
+
+async function replayLiving(
+  replay: AppReplay,
+  client: GatewayClient,
+  { function: fn, limit }: Pick<RunsWanted, "function" | "limit">,
+): Promise<void> {
+  for (const status of LIVING) {
+    for await (const runs of listedRuns(client, { status, function: fn, limit: limit - replay.results.length })) {
+      const ids = runs.filter((run) => isOfApp(replay, run)).map(({ id }) => id);
+      for await (const line of exportedLines(client, ids, true)) await replay.run(line);
+    }
+    if (replay.results.length >= limit) return;
+  }
 }
 
 /** Functions of other apps are other builds' concern. */
@@ -123,6 +145,10 @@ function whereOf({ divergence }: ReplayResult): string {
       return `step "${step}" comes after "${after}" now`;
     case "handler-stuck":
       return "the handler waits for something that is no step";
+    case "handler-blocked":
+      return "the handler computes without an end";
+    case "process-ended":
+      return `its code ends the process (${message})`;
     case "handler-failed":
       return `the handler throws: ${message}`;
     default:

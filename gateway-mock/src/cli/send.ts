@@ -54,7 +54,8 @@ export async function sendEvent(context: CommandContext): Promise<ExitCode> {
     printJson(output, { eventId, runIds: started.type === "runs" ? runIds : null, ...(options.wait ? { runs } : {}) });
   else {
     output.print(shownRuns(runIds, runs, output.isTerminal ? output.columns : 0));
-    output.note(await hintFor(client, name, { isLater, started }));
+    const keyHint = options.keys === undefined ? " (HOLDFAST_SIGNING_KEY)" : ", which the key file does not have";
+    output.note(await hintFor(client, name, { isLater, started, keyHint }));
     if (options.wait && runIds.length === 0) output.note("So --wait has no run to wait for; the event is stored.\n");
   }
   return options.wait ? exitCodeOfRuns(runs) : EXIT.done;
@@ -101,10 +102,10 @@ async function startedNow(client: GatewayClient, eventId: string): Promise<Start
 async function hintFor(
   client: GatewayClient,
   name: string,
-  { isLater, started }: { isLater: boolean; started: Started },
+  { isLater, started, keyHint }: { isLater: boolean; started: Started; keyHint: string },
 ): Promise<string> {
   if (isLater) return "Its runs start at that time.\n";
-  if (started.type === "unknown") return "Which runs it starts is shown with the signing key (HOLDFAST_SIGNING_KEY).\n";
+  if (started.type === "unknown") return `Which runs it starts is shown with the signing key${keyHint}.\n`;
   if (started.collected.length > 0) return started.collected.map((one) => `${visible(one)}\n`).join("");
   if (started.runIds.length > 0) return "";
   const names = await listenersOf(client);

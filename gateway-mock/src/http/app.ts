@@ -5,7 +5,7 @@ import { bulkApi } from "./bulk-api.ts";
 import type { DirectRoute } from "./direct-route.ts";
 import { addDirectRoutes, directRoutes } from "./direct-routes.ts";
 import { environmentsApi } from "./environments-api.ts";
-import { errorBody, logFailure, notFound } from "./errors.ts";
+import { errorBody, logFailure } from "./errors.ts";
 import { eventSchemasApi } from "./event-schemas-api.ts";
 import { faultsApi } from "./faults-api.ts";
 import { framesApi } from "./frames-api.ts";
@@ -17,6 +17,7 @@ import { graphsApi } from "./graphs-api.ts";
 import { allowPages, checkCallers, failureBody, guard } from "./guard.ts";
 import { invocationsApi } from "./invocations-api.ts";
 import { limitsApi } from "./limits-api.ts";
+import { methodsOf, noRoute, refuseNul } from "./no-route.ts";
 import { openApiApi } from "./openapi-api.ts";
 import { orphansApi } from "./orphans-api.ts";
 import { serveErrorPages } from "./page/serve-error-pages.ts";
@@ -53,9 +54,8 @@ export function httpApp(parts: HttpParts, routes: readonly DirectRoute[] = direc
   app.use(checkCallers(parts.callers));
   app.use("/e/:key", allowPages(parts.callers));
   app.use(guard(parts.keys, page));
-  // Nothing is called so, and the database could not even be asked for it.
   app.use(async (c, next) => {
-    if (/%00/.test(c.req.url)) throw notFound(`No route for ${c.req.method} ${c.req.path}.`);
+    refuseNul(c);
     await next();
   });
   app.use("/v1/*", limitReads(parts));
@@ -92,8 +92,11 @@ export function httpApp(parts: HttpParts, routes: readonly DirectRoute[] = direc
   if (page) sessionApi(app, parts, page);
   if (parts.skipTime) testingApi(app, parts.skipTime);
   openApiApi(app, parts.version);
+  const methodsAt = methodsOf(app);
   app.notFound((c) => {
-    const body = errorBody(notFound(`No route for ${c.req.method} ${c.req.path}.`), parts.errorDocs);
+    const methods = methodsAt(c.req.path);
+    const body = errorBody(noRoute(c.req, methods), parts.errorDocs);
+    if (methods.length > 0) c.header("Allow", methods.join(", "));
     return c.json(body, body.status);
   });
   app.onError((error, c) => {

@@ -39,6 +39,7 @@ const CREATE = describe({
   operationId: "createBulkJob",
   summary: "Cancels, reruns, resumes or deletes all runs that fit, as a job; or says how many fit.",
   tag: "runs",
+  query: Type.Object({}),
   body: {
     contentType: "application/json",
     schema: Type.Object({
@@ -55,6 +56,7 @@ const LIST = describe({
   operationId: "listBulkJobs",
   summary: "Lists the newest bulk jobs.",
   tag: "runs",
+  query: Type.Object({}),
   answers: { 200: Type.Object({ jobs: Type.Array(BulkSchema) }) },
 });
 const params = { id: "The job's id." };
@@ -63,6 +65,7 @@ const GET = describe({
   operationId: "getBulkJob",
   summary: "Shows how far a bulk job is.",
   tag: "runs",
+  query: Type.Object({}),
   params,
   answers: { 200: BulkSchema },
   failures,
@@ -71,6 +74,7 @@ const STOP = describe({
   operationId: "stopBulkJob",
   summary: "Stops a bulk job; what it has done stays.",
   tag: "runs",
+  query: Type.Object({}),
   params,
   answers: {
     200: Type.Object({ stopped: Type.Boolean({ description: "False: it was over already." }), job: BulkSchema }),
@@ -87,7 +91,8 @@ export function bulkApi(app: Hono, parts: HttpParts): void {
   };
 
   app.post("/v1/bulk", CREATE, limitBody(MAX_BODY_BYTES), async (c) => {
-    const { action, filter: given, dryRun, ...rest } = await bodyOf(c, ["action", "filter", "appVersion", "dryRun"]);
+    const { action, filter: given, dryRun, again: misplaced, ...rest } = await bodyOf(c, [...FIELDS_OF_JOB, "again"]);
+    if (misplaced !== undefined) throw invalid("`again` is a field of `filter`: it says which runs.");
     if (!isAction(action)) throw invalid(`\`action\` must be one of ${BULK_ACTIONS.join(", ")}.`);
     const filter = await readFilter(parts, c.get("environment"), { action, given });
     const version = versionOf(rest);
@@ -113,6 +118,7 @@ export function bulkApi(app: Hono, parts: HttpParts): void {
 
 const isAction = (value: unknown): value is BulkAction => (BULK_ACTIONS as readonly unknown[]).includes(value);
 const invalid = (message: string): HoldfastError => new HoldfastError("BODY_INVALID", message);
+const FIELDS_OF_JOB = ["action", "filter", "appVersion", "dryRun"];
 const FIELDS = [
   "status",
   "functionId",
@@ -138,7 +144,7 @@ async function readFilter(
   }
   const other = Object.keys(given).find((name) => name !== "again" && !FIELDS.includes(name));
   if (other !== undefined)
-    throw invalid(`\`filter\` has no field ${JSON.stringify(other)}; it may have ${FIELDS.join(", ")}.`);
+    throw invalid(`\`filter\` has no field ${JSON.stringify(other)}; it may have ${FIELDS.join(", ")}, again.`);
   if (given.all !== undefined && given.all !== true) {
     throw invalid("`filter.all` can only be true; leave it out where other fields say which runs.");
   }

@@ -3,7 +3,7 @@ import { type ErrorCode, HoldfastError, type Log, messageOf } from "@holdfast/co
 import { levelFor } from "@holdfast/store";
 import { GraphConflictError, GraphInvalidError } from "../graphs/graph-errors.ts";
 
-export type Status = 400 | 401 | 403 | 404 | 409 | 413 | 421 | 500 | 503;
+export type Status = 400 | 401 | 403 | 404 | 405 | 409 | 413 | 421 | 500 | 503;
 
 const STATUSES: Partial<Record<ErrorCode, Status>> = {
   BODY_INVALID: 400,
@@ -22,6 +22,7 @@ const STATUSES: Partial<Record<ErrorCode, Status>> = {
   REQUEST_NOT_OWNED: 403,
   POSITION_INVALID: 400,
   NOT_FOUND: 404,
+  METHOD_NOT_ALLOWED: 405,
   STEP_UNKNOWN: 404,
   RUN_NOT_ENDED: 409,
   RUN_IN_USE: 409,

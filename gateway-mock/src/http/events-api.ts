@@ -8,6 +8,7 @@ import { type IdSeed, INTERNAL_FIELD, type RawEvent } from "../dispatch/index.ts
 import { type DirectRoute, jsonAnswer } from "./direct-route.ts";
 import { refusedEventsBody } from "./errors.ts";
 import { IgnoredFields } from "./ignored-fields.ts";
+import { ofBody } from "./json-body.ts";
 import type { RouteDescription } from "./openapi/describe-route.ts";
 import { ErrorSchema, Json } from "./openapi/schemas.ts";
 import type { HttpParts } from "./parts.ts";
@@ -88,10 +89,7 @@ export function eventsRoute(parts: Pick<HttpParts, "dispatcher" | "errorDocs" | 
 
 /** @throws HoldfastError `BODY_INVALID`, `BODY_TOO_LARGE`, `EVENT_INVALID` */
 export async function readEvents(body: Uint8Array): Promise<RawEvent[]> {
-  const events = await parsedEvents(body).catch((cause: unknown) => {
-    if (!HoldfastError.is(cause) || cause.code !== "FRAME_INVALID") throw cause;
-    throw new HoldfastError("BODY_INVALID", cause.message, { cause });
-  });
+  const events = await ofBody(parsedEvents(body));
   for (const [index, event] of events.entries()) {
     if (!isRecord(event)) throw new HoldfastError("EVENT_INVALID", `Event ${index}: it is not an object.`);
   }

@@ -1,11 +1,11 @@
 /** The route that starts a run of one function, and tells repeated requests the same run. */
 import { HoldfastError, nearestName } from "@holdfast/core";
-import { readJson } from "@holdfast/engine";
 import { isRecord, WIRE_LIMITS } from "@holdfast/protocol";
 import type { Hono } from "hono";
 import Type from "typebox";
 import { limitBody } from "./bodies.ts";
 import { readSeed, SEED_HEADER } from "./events-api.ts";
+import { readJsonBody } from "./json-body.ts";
 import { describe } from "./openapi/describe-route.ts";
 import { At, Json } from "./openapi/schemas.ts";
 import type { HttpParts } from "./parts.ts";
@@ -81,7 +81,7 @@ const INVOKE = describe({
 export function invocationsApi(app: Hono, { dispatcher }: Pick<HttpParts, "dispatcher">): void {
   app.post("/v1/functions/:id/runs", INVOKE, limitBody(WIRE_LIMITS.maxEventBytes), async (c) => {
     const bytes = new Uint8Array(await c.req.arrayBuffer());
-    const body = bytes.byteLength === 0 ? {} : await readJson(bytes, { what: "The body", levels: 1 });
+    const body = bytes.byteLength === 0 ? {} : await readJsonBody(bytes);
     if (!isRecord(body)) throw new HoldfastError("BODY_INVALID", "The body must be an object.");
     checkFields(body);
     const { at, deadline, ...rest } = body;

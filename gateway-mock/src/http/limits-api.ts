@@ -48,6 +48,7 @@ const LIST = describe({
   description:
     "Which runs have the places of each key, which wait for one, and when a throttle lets the next one start.",
   tag: "functions",
+  query: Type.Object({}),
   answers: { 200: Type.Object({ limits: Type.Array(Type.Union([ConcurrencySchema, ThrottleSchema])) }) },
 });
 

@@ -13,6 +13,7 @@ import { answerJson } from "./json-answer.ts";
 import { type BodyDescription, describe } from "./openapi/describe-route.ts";
 import { RunSchema } from "./openapi/schemas.ts";
 import type { HttpParts } from "./parts.ts";
+import { switchIn } from "./read-switch.ts";
 import { runOr404 } from "./run-or-404.ts";
 import { runView } from "./run-view.ts";
 import { newRunIdOf, versionOf } from "./wanted-version.ts";
@@ -120,8 +121,9 @@ export function repairApi(app: Hono, { store, dispatcher }: HttpParts): void {
 
   app.delete("/v1/runs/:id", DELETE, async (c) => {
     const id = c.req.param("id");
+    const cancels = switchIn("cancel", c.req.query("cancel"));
     await runHere(c, id);
-    await dispatcher.repairs.delete(id, { cancels: c.req.query("cancel") === "1" });
+    await dispatcher.repairs.delete(id, { cancels });
     return c.json({ deleted: true, runId: id });
   });
 

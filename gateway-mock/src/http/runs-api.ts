@@ -16,6 +16,7 @@ import { ListedRunSchema, orNull, RunDetailSchema, RunSchema } from "./openapi/s
 import type { HttpParts } from "./parts.ts";
 import { cursorIn } from "./read-cursor.ts";
 import { instantIn } from "./read-instant.ts";
+import { switchIn } from "./read-switch.ts";
 import { runOr404 } from "./run-or-404.ts";
 import { runDetailView, runView } from "./run-view.ts";
 import { waitingView } from "./waiting-view.ts";
@@ -134,13 +135,14 @@ export function runsApi(app: Hono, parts: HttpParts): void {
   });
 
   app.get("/v1/runs/:id", GET, async (c) => {
+    const withLog = switchIn("log", c.req.query("log"));
     const { id, ended } = await waitAsAsked(c, c.req.param("id"), parts);
     const detail = ended ?? (await runHere(c, id));
     const waiting = await dispatcher.waitingRuns.whyWaits(detail);
     const descendants = await store.descendantsOf(id, MAX_DESCENDANTS);
     const graphs = await graphsOfRuns(store, [detail.head]);
     return answerJson(c, {
-      ...runDetailView(detail, c.req.query("log") === "1"),
+      ...runDetailView(detail, withLog),
       running: dispatcher.waitingRuns.runningSteps(detail).map((one) => ({ ...one, sinceAt: isoTime(one.sinceMs) })),
       waiting: waitingView(waiting),
       descendants,

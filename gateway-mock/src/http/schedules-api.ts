@@ -36,6 +36,7 @@ const LIST = describe({
   operationId: "listSchedules",
   summary: "Lists schedules of functions and graphs, with their last and next run.",
   tag: "functions",
+  query: Type.Object({}),
   answers: { 200: Type.Object({ schedules: Type.Array(ScheduleSchema) }) },
 });
 

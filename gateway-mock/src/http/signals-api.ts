@@ -1,6 +1,6 @@
 /** The route that sends a signal to the step waiting for it. */
 import { HoldfastError } from "@holdfast/core";
-import { isStorableName, jsonText, readJson } from "@holdfast/engine";
+import { isStorableName, jsonText } from "@holdfast/engine";
 import { isRecord, jsonNestsDeeperThan, WIRE_LIMITS } from "@holdfast/protocol";
 import type { Hono } from "hono";
 import Type from "typebox";
@@ -8,6 +8,7 @@ import Type from "typebox";
 import { checkAnswer } from "./approval-answer.ts";
 import { limitBody } from "./bodies.ts";
 import { notFound } from "./errors.ts";
+import { readJsonBody } from "./json-body.ts";
 import { describe } from "./openapi/describe-route.ts";
 import { Json } from "./openapi/schemas.ts";
 import type { HttpParts } from "./parts.ts";
@@ -33,7 +34,7 @@ export function signalsApi(app: Hono, { store, dispatcher }: HttpParts): void {
     },
   });
   app.post("/v1/signals", described, limitBody(WIRE_LIMITS.maxEventBytes), async (c) => {
-    const body = await readJson(new Uint8Array(await c.req.arrayBuffer()), { what: "The body", levels: 1 });
+    const body = await readJsonBody(new Uint8Array(await c.req.arrayBuffer()));
     if (!isRecord(body) || typeof body.signal !== "string" || body.signal === "") {
       throw new HoldfastError("BODY_INVALID", "`signal` must be a non-empty string.");
     }

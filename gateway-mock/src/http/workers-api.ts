@@ -124,6 +124,7 @@ const DRAIN = describe({
   description:
     "Also over other connections of the same instance id, at whichever gateway, and after a reconnect. Once this has been answered no gateway decides to give it work.",
   tag: "workers",
+  query: Type.Object({}),
   params,
   answers: { 200: DrainedSchema },
   failures: { 404: "No worker with this id is connected." },
@@ -133,6 +134,7 @@ const RESUME = describe({
   operationId: "resumeWorker",
   summary: "Gives a drained worker work again.",
   tag: "workers",
+  query: Type.Object({}),
   params,
   answers: { 200: DrainedSchema },
   failures: { 404: "No worker with this id is connected or drained." },
@@ -148,6 +150,7 @@ export function workersApi(app: Hono, { store, dispatcher }: HttpParts): void {
     operationId: "listWorkers",
     summary: "Lists the connected workers, at all gateways of the database.",
     tag: "workers",
+    query: Type.Object({}),
     answers: { 200: Type.Object({ workers: Type.Array(WorkerSchema) }) },
   });
   app.get("/v1/workers", described, async (c) => {

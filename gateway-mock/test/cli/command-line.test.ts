@@ -243,3 +243,23 @@ test("a command below another one has the options that are given after it, and b
     });
   }
 });
+
+test("the version of the program is printed where it alone is asked for, and never in place of a command", () => {
+  const asked = (...args: string[]) => {
+    try {
+      return parseCommandLine(args).type;
+    } catch (error) {
+      return String(error);
+    }
+  };
+  expect(asked("--version")).toBe("version");
+  for (const command of ["publish", "get", "run"]) {
+    for (const version of [["--version", "1"], ["--version=1"], ["--version"]]) {
+      expect(asked("graphs", command, "g", ...version)).toMatch(
+        /Unknown option "--version"\. The version of a graph is --graph-version\./,
+      );
+    }
+  }
+  expect(asked("rollout", "shop", "--version", "2.0")).toContain('Unknown option "--version"');
+  expect(asked("dev", "--version=1")).toContain('Unknown option "--version"');
+});

@@ -1,4 +1,6 @@
+import { HoldfastError } from "@holdfast/core";
 import { describe, expect, test } from "vitest";
+import { exitCodeOfChecks, failed, ok } from "../../src/cli/doctor/check.ts";
 import { databaseChecks } from "../../src/cli/doctor/database-checks.ts";
 import { keyChecks, machineChecks, startCheck } from "../../src/cli/doctor/local-checks.ts";
 import { readyChecks } from "../../src/cli/doctor/ready-checks.ts";
@@ -69,6 +71,15 @@ describe("What a server says of itself is judged", () => {
     const [check] = databaseChecks({ ...SOUND, aheadMs: 1_100, roundTripMs: 400 }, 10).slice(-1);
     expect(check).toMatchObject({ name: "clock", status: "ok" });
   });
+});
+
+test("the exit code says that something does not answer, unless something else is wrong as well", () => {
+  const away = failed("database", new HoldfastError("DATABASE_UNREACHABLE", "gone"), "start it");
+  const broken = failed("gateway", new Error("oops"), "see its log");
+  expect(
+    [[], [ok("port", "free")], [away, ok("port", "free")], [away, broken], [broken]].map(exitCodeOfChecks),
+  ).toEqual([0, 0, 4, 1, 1]);
+  expect(away).toMatchObject({ status: "fail", message: "gone", fix: "start it" });
 });
 
 test("a gateway whose database was too slow to lease work is to be looked at, one that says nothing is not", () => {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { CLIENT_OPTIONS } from "../../src/cli/client-options.ts";
+import { gatewayClient } from "../../src/cli/gateway-client.ts";
 import { readSettings, valuesOf } from "../../src/config/settings.ts";
 
 const urlOf = (env: Readonly<Record<string, string>>, ...url: string[]): string =>
@@ -23,11 +24,26 @@ describe("Where commands find the gateway", () => {
     expect(urlOf(env, "http://flag")).toBe("http://flag");
   });
 
+  test("a path before those of the routes is kept", () => {
+    expect(urlOf({}, "https://internal.test/holdfast/")).toBe("https://internal.test/holdfast");
+  });
+
+  test.each(["http://me:s3cr3t@host", "me:s3cr3t@host:8288", "ftp://me:s3cr3t@host", "http://me:s3@cr3t@:x"])(
+    "%s is refused without its password",
+    (url) => {
+      for (const read of [() => urlOf({}, url), () => gatewayClient({ url })]) {
+        expect(read).toThrow(/must look like http:\/\/localhost:8288, without a user or a password/);
+        expect(read).not.toThrow(/s3|cr3t/);
+      }
+    },
+  );
+
   test.each([
     [{ HOLDFAST_DEV: "nope" }, /HOLDFAST_DEV must be 1, 0 or an address such as http:\/\/localhost:8288, not "nope"/],
     [{ HOLDFAST_BASE_URL: "nope" }, /HOLDFAST_BASE_URL must look like http:\/\/localhost:8288, not "nope"/],
     [{ HOLDFAST_BASE_URL: "http:/nope" }, /HOLDFAST_BASE_URL must look like/],
     [{ HOLDFAST_GATEWAY_URL: "ftp://nope.test" }, /HOLDFAST_GATEWAY_URL must look like/],
+    [{ HOLDFAST_GATEWAY_URL: "http://a/?b=1#c" }, /must look like http:\/\/localhost:8288, without "\?b=1#c"/],
   ])("%j is refused", (env, why) => {
     expect(() => urlOf(env)).toThrow(why);
   });

@@ -71,6 +71,12 @@ test("Kubernetes takes each resource, and refuses one that is wrong", () => {
   expect(problemsOf(text.replace("containerPort:", "containerPorts:"))).not.toEqual([]);
 });
 
+test("systemd starts a gateway again however often it has ended, and nothing is scraped without a key", () => {
+  const [, unit = ""] = /\[Unit\]([\s\S]*?)\n\[/.exec(textOf("holdfast-gateway.service")) ?? [];
+  expect(unit).toMatch(/^StartLimitIntervalSec=0$/m);
+  expect(textOf("kubernetes.yaml")).not.toContain("prometheus.io/");
+});
+
 test("what compose starts is what the file says, once: no key stands there twice, and what is depended on is there", () => {
   const document = parseDocument(textOf("compose.yaml"));
   expect([...document.errors, ...document.warnings]).toEqual([]);

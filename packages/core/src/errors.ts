@@ -333,12 +333,16 @@ export const ERROR_CATALOGUE = {
     fix: "The message has the last reason, and `postgres.log` in the data directory has all of them. No stored data is lost.",
   },
   BODY_INVALID: {
-    summary: "The body of an HTTP request is not what the endpoint accepts.",
-    fix: "The message names the field.",
+    summary: "The body or a parameter of an HTTP request is not what the endpoint accepts.",
+    fix: "The message names the field or the parameter.",
   },
   NOT_FOUND: {
     summary: "There is no such run, function or path.",
     fix: "Check the id; the message names functions that come close.",
+  },
+  METHOD_NOT_ALLOWED: {
+    summary: "There is such a path, but it does not take the method of the HTTP request.",
+    fix: "Use one of the methods that the message and the header `Allow` name.",
   },
   RUN_NOT_ENDED: {
     summary: "Something was asked of a run that only a run which has ended can have.",

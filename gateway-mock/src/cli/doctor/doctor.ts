@@ -1,5 +1,5 @@
 /** `doctor`: looks at everything that a gateway stands on, sends one run through one, and says how to fix what is wrong. */
-import { HoldfastError, messageOf } from "@holdfast/core";
+import { HoldfastError } from "@holdfast/core";
 import { readGatewayFile } from "../../config/config-file.ts";
 import type { GatewayOptions } from "../../config/gateway-options.ts";
 import { gatewayRows } from "../../config/modes.ts";
@@ -9,13 +9,13 @@ import { loadPostgresTools } from "../../open-store.ts";
 import { startGateway } from "../../server.ts";
 import { type CommandContext, readOptions } from "../context.ts";
 import { DOCTOR_OPTIONS } from "../doctor-options.ts";
-import { EXIT, type ExitCode } from "../exit-codes.ts";
+import type { ExitCode } from "../exit-codes.ts";
 import { type GatewayClient, gatewayClient } from "../gateway-client.ts";
 import { callableUrl } from "../greeting.ts";
 import { type Output, printJson } from "../output.ts";
 import { withProgress } from "../progress.ts";
 import { visible } from "../table.ts";
-import { type Check, fail, ok, skipped, warn } from "./check.ts";
+import { type Check, exitCodeOfChecks, fail, failed, ok, skipped, warn } from "./check.ts";
 import { databaseChecks } from "./database-checks.ts";
 import { keyChecks, machineChecks, portProblem, startCheck } from "./local-checks.ts";
 import { type Ready, readyChecks } from "./ready-checks.ts";
@@ -52,7 +52,7 @@ export async function doctor(context: CommandContext): Promise<ExitCode> {
   const isFine = checks.every(({ status }) => status !== "fail");
   if (command.json) printJson(output, { ok: isFine, checks });
   else output.print(summary(checks));
-  return isFine ? EXIT.done : EXIT.failed;
+  return exitCodeOfChecks(checks);
 }
 
 /** Ports that are free, or that a gateway has which runs here already. */
@@ -145,9 +145,7 @@ async function schemaAndDatabase(
       return isSound;
     }
   } catch (error) {
-    report([
-      fail("database", messageOf(error), "check the database URL, and that the server runs and lets this machine in"),
-    ]);
+    report([failed("database", error, "check the database URL, and that the server runs and lets this machine in")]);
   }
   return false;
 }
@@ -171,7 +169,7 @@ async function throughGateway({ context, options, output }: Trip, url: string): 
       } catch (error) {
         const fix =
           HoldfastError.is(error) && error.code === "GATEWAY_UNREACHABLE" ? "check --url" : "see the gateway's log";
-        return [fail("gateway", messageOf(error), fix)];
+        return [failed("gateway", error, fix)];
       }
       return [...met, ...(await roundTripChecks({ client, environment, output }))];
     },
@@ -193,7 +191,7 @@ async function throughOwnGateway(trip: Trip, isUsable: boolean | undefined): Pro
       () => startGateway({ ...given, ...place, port: 0, connectPort: 0, drainMs: 0 }),
     );
   } catch (error) {
-    return [fail("gateway", messageOf(error), "see the message; docs/errors.md explains its code")];
+    return [failed("gateway", error, "see the message; docs/errors.md explains its code")];
   }
   try {
     const on = isUsable === undefined ? "a Postgres of its own" : "the database";

@@ -60,7 +60,7 @@ export async function connectProbe(options: ProbeOptions): Promise<ProbeWorker> 
 }
 
 async function startCall({ url, headers }: ProbeOptions): Promise<ReturnType<typeof decodeStartResponse>> {
-  const response = await fetch(new URL(START_PATH, url), {
+  const response = await fetch(`${url}${START_PATH}`, {
     method: "POST",
     headers: { ...headers, "Content-Type": PROTOBUF_CONTENT_TYPE },
     body: new Uint8Array(encodeStartRequest({ excludeGateways: [] })),

@@ -73,7 +73,7 @@ function checkQuery(given: readonly string[], known: readonly string[]): void {
   if (unknown === undefined) return;
   const near = nearestName(unknown, known);
   const hint = near === undefined ? "" : ` Did you mean \`${near}\`?`;
-  const all = known.map((name) => `\`${name}\``).join(", ");
+  const all = known.map((name) => `\`${name}\``).join(", ") || "none";
   throw new HoldfastError(
     "BODY_INVALID",
     `There is no query parameter \`${unknown.slice(0, 80)}\`.${hint} This route takes ${all}.`,

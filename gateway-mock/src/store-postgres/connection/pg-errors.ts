@@ -4,6 +4,7 @@
  */
 import { HoldfastError, messageOf } from "@holdfast/core";
 import { StoreError, type StoreFailure } from "@holdfast/store";
+import { maskPasswords } from "./url-passwords.ts";
 
 /**
  * What an error of the driver means for the write that met it: `connection`: the connection is gone, or none is given;
@@ -75,17 +76,7 @@ export function safeMessage(error: unknown, url: string): string {
   const code = codeOf(error);
   const text = messageOf(error) || code || "no reason given";
   const withCode = code !== "" && !text.includes(code) ? `${text} (${code})` : text;
-  return passwordsOf(url).reduce((safe, password) => safe.replaceAll(password, "***"), withCode);
-}
-
-function passwordsOf(url: string): string[] {
-  const raw = /^[a-z]+:\/\/[^:@/]*:([^@]*)@/i.exec(url)?.[1] ?? "";
-  if (raw === "") return [];
-  try {
-    return [raw, decodeURIComponent(raw)];
-  } catch {
-    return [raw];
-  }
+  return maskPasswords(withCode, url);
 }
 
 export const UNIQUE_VIOLATION = "23505";
