@@ -6,7 +6,13 @@ const errorOf = (reason: StoreFailure): StoreError => new StoreError(reason, "It
 
 test("the reason of a store's error alone says what callers do about it", () => {
   const reasons: readonly StoreFailure[] = ["unavailable", "data", "outdated", "closed", "other"];
-  expect(reasons.map((reason) => levelFor(errorOf(reason), "warn"))).toEqual(["debug", "warn", "warn", "debug", "warn"]);
+  expect(reasons.map((reason) => levelFor(errorOf(reason), "warn"))).toEqual([
+    "debug",
+    "warn",
+    "warn",
+    "debug",
+    "warn",
+  ]);
   expect(reasons.filter((reason) => isRefusedForData(errorOf(reason)))).toEqual(["data"]);
   expect(reasons.filter((reason) => isOutdated(errorOf(reason)))).toEqual(["outdated"]);
 });
