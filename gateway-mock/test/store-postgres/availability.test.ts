@@ -6,12 +6,12 @@ function start() {
   const clock = fakeClock();
   const said: string[] = [];
   const availability = createAvailability({
-    url: "postgres://user:secret@host/db",
+    url: "postgres://user:s3cret-word@host/db",
     timers: clock,
     monotonicMs: () => clock.monotonicMs(),
     log: (level, message) => void said.push(`${level} ${message}`),
   });
-  const refused = Object.assign(new Error("connect ECONNREFUSED, password secret"), { code: "ECONNREFUSED" });
+  const refused = Object.assign(new Error("connect ECONNREFUSED, password s3cret-word"), { code: "ECONNREFUSED" });
   return { clock, availability, said, refused };
 }
 
@@ -34,7 +34,7 @@ it("an outage and its end are logged once; claims wait until leases could be ext
     await clock.advance(300);
   }
   expect(availability.health()).toMatchObject({ ok: false, awayMs: 3000, outages: 1 });
-  expect(availability.health().error).not.toContain("secret");
+  expect(availability.health().error).not.toContain("s3cret");
   availability.recordAnswer();
   expect(availability.health()).toMatchObject({ ok: true, awayMs: 0, awayMsTotal: 3000, outages: 1 });
   let settled = false;

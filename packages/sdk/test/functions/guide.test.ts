@@ -109,6 +109,17 @@ const answer = app.createFunction(
   },
 );
 
+const dropped = { event: "shop/order.dropped", match: "data.order" };
+
+const ship = app.createFunction(
+  { id: "ship", triggers: { event: "shop/order.packed" }, cancelOn: [dropped] },
+  ({ event, step }) => step.run("print", print, event.data.order),
+);
+const order = app.createFunction(
+  { id: "order", triggers: { event: "shop/order.placed" }, cancelOn: [dropped] },
+  ({ event, step }) => step.invoke("ship", { function: ship, data: { order: event.data.order } }),
+);
+
 const invoice = app.createFunction(
   {
     id: "invoice",
@@ -151,6 +162,8 @@ test("the examples of the guide register this configuration", () => {
     ingest,
     checkout,
     answer,
+    ship,
+    order,
     invoice,
     poller,
   ] as readonly HoldfastFunction[];
@@ -163,6 +176,8 @@ test("the examples of the guide register this configuration", () => {
     { batchEvents: { maxSize: 100, timeout: "5s" } },
     { idempotency: "event.data.cart", timeouts: { start: "10m", finish: "2h" }, cancel: [{ if: expect.any(String) }] },
     { holdfast: { deadline: "1m30s" } },
+    { cancel: [{ event: "shop/order.dropped" }] },
+    { cancel: [{ event: "shop/order.dropped" }] },
     { steps: { step: { retries: { attempts: 6 } } } },
     { triggers: [{ event: "feed/watch" }] },
   ]);
