@@ -24,10 +24,10 @@ export const GATEWAY_URL: OptionKind<string> = {
   },
 };
 
-/** With the path before those of the routes. Messages are not to show what a user info holds. */
+/** It may hold a password, so messages do not repeat it. */
 const USER_INFO = "without a user or a password: keys are given by HOLDFAST_SIGNING_KEY and HOLDFAST_EVENT_KEY";
 
-/** The address without the last "/", or what is wrong with it. */
+/** The address with its path and without the last "/", or what is wrong with it. */
 export function gatewayAddress(text: string): { readonly url: string } | string {
   if (text.includes("@")) return USER_INFO;
   const address = addressIn(text);

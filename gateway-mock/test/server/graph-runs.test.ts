@@ -2,20 +2,10 @@
 import { expect, test } from "vitest";
 import type { Gateway } from "../../src/server.ts";
 import { call, ended, useGateway } from "./harness.ts";
+import { graphOf } from "./small-graph.ts";
 
 const bench = useGateway();
 const functions = [{ id: "graphs", event: "" }];
-
-const graphOf = (id: string, more: object = {}) => ({
-  id,
-  title: `Graph ${id}`,
-  nodes: [
-    { id: "start", type: "start" },
-    { id: "end", type: "end", config: { outputParameters: { got: "{{ctx.input}}" } } },
-  ],
-  edges: [{ from: "start", to: "end" }],
-  ...more,
-});
 
 interface Answer {
   readonly runId: string;

@@ -8,6 +8,7 @@ import type { Gateway } from "../../src/server.ts";
 import { openPostgresStore } from "../../src/store-postgres/index.ts";
 import { call, did, ended, failed, plan, runDetail, send, start, useGateway } from "./harness.ts";
 import type { Payload, RawWorker } from "./raw-worker.ts";
+import { graphOf } from "./small-graph.ts";
 
 const bench = useGateway();
 const HOUR_MS = 3_600_000;
@@ -19,17 +20,6 @@ interface Body {
 }
 
 const runner = [{ id: "graphs", event: "" }];
-
-const graphOf = (id: string, more: object = {}) => ({
-  id,
-  title: `Graph ${id}`,
-  nodes: [
-    { id: "start", type: "start" },
-    { id: "end", type: "end", config: { outputParameters: { got: "{{ctx.input}}" } } },
-  ],
-  edges: [{ from: "start", to: "end" }],
-  ...more,
-});
 
 const on = (event: string, more: object = {}) => ({ trigger: { events: [{ event, ...more }] } });
 

@@ -71,7 +71,7 @@ test("what could not be removed is removed with the next that ends", async () =>
   expect(removed).toEqual([["one"], ["one", "two"]]);
 });
 
-test("a gateway that ends leaves nobody on the list, whoever comes and goes meanwhile", async () => {
+test("a gateway that ends leaves no connection on the list, whichever come and go meanwhile", async () => {
   const there = new Set<string>();
   const store: ConnectionListParts["store"] = {
     saveConnection: async ({ id }) => {

@@ -55,7 +55,7 @@ const END = /The main thread has been blocked for ([\d.]+) s.* It is responsive 
 
 /** Headlines of the reports on stderr, once the one line of the log says that it is over: none is false, none comes twice. */
 async function reportsOf(process: NodeProcess): Promise<readonly string[]> {
-  await until(() => countOf(process, '"onStall"') === COUNT, "that each connection has told of it");
+  await until(() => countOf(process, '"onStall"') === COUNT, "each connection to call onStall");
   const end = await process.waitForLine(END, { timeoutMs: 30_000 });
   const { lines } = process;
   const heads = lines.filter((line) => HEAD.test(line));
