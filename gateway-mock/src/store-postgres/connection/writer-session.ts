@@ -5,7 +5,7 @@
 import { deferred, type Timers, withTimeout } from "@holdfast/core";
 import { type Database, type Query, queryOn } from "./database.ts";
 import { ConnectionLost } from "./pg-errors.ts";
-import { SET_SETTINGS } from "./session-settings.ts";
+import { SET_SETTINGS, SET_WRITER_SETTINGS } from "./session-settings.ts";
 
 /**
  * One connection for transactions whose statements are sent without waiting for each other. Once the connection broke
@@ -48,6 +48,7 @@ export async function openWriterSession(database: Database, timers: Timers): Pro
     const reserved = await withTimeout(timers, opened, OPEN_MS, () => new ConnectionLost("No answer"));
     const plain = queryOn(reserved, database.options.time);
     if (database.sessions.settingsBy === "statements") await reserved.unsafe(SET_SETTINGS);
+    await reserved.unsafe(SET_WRITER_SETTINGS);
     return {
       get alive() {
         return alive;

@@ -3,6 +3,7 @@ import type { HeadWrite } from "@holdfast/store";
 import type { Statement } from "../connection/database.ts";
 import {
   booleanArray,
+  isBetween,
   jsonList,
   numberArray,
   ownTextsOf,
@@ -33,13 +34,17 @@ export interface HeadsUpdate {
   readonly isLong: boolean;
   /**
    * Only heads of live runs that have the version before are changed; the statement answers with the ids of those that
-   * were. They are locked in the order of the rows.
+   * were. They are locked in the order of their ids.
    */
   readonly isExpected: boolean;
 }
 
-/** Deadlines hardly ever change: without any the statement has no word of them. */
-export function updateHeads(rows: readonly HeadWrite[], { isLong, isExpected }: HeadsUpdate): Statement {
+/**
+ * In the order of their ids. Deadlines hardly ever change: without any the statement has no word of them. Partitions that
+ * have none of the runs are left out: each would cost its locks and its part of the plan, with every batch.
+ */
+export function updateHeads(heads: readonly HeadWrite[], { isLong, isExpected }: HeadsUpdate): Statement {
+  const rows = [...heads].sort((a, b) => (a.runId < b.runId ? -1 : 1));
   const deadlines = rows.some(({ deadlineMs }) => deadlineMs !== undefined);
   const outputs = rows.map(({ output }) => output);
   const last = deadlines ? 10 : 8;
@@ -57,7 +62,7 @@ export function updateHeads(rows: readonly HeadWrite[], { isLong, isExpected }: 
       : ""
   }
 FROM ${rowsOf({ ...HEAD_COLUMNS, ...(deadlines ? DEADLINE_COLUMNS : {}), output })}
-WHERE r.id = n.id${isExpected ? EXPECTED : ""}`,
+WHERE r.id = n.id AND ${isBetween("r.id", HEAD_COLUMNS.id)}${isExpected ? EXPECTED : ""}`,
     params: [
       textArray(rows.map((row) => row.runId)),
       numberArray(rows.map((row) => row.version)),

@@ -64,10 +64,12 @@ function expectJobs(found: LockedRows, needs: Needs): Statement {
   return { text: EXPECT_JOBS_OF_RUNS, params: [...jobParams(needs), ...rest] };
 }
 
-/** Rows that are removed need no lock of their own: their removal is one. In the order of locks, as they are joined. */
-const REMOVE_JOBS = `DELETE FROM holdfast.queue q USING (SELECT id FROM (
-  SELECT unnest($1::text[]) AS id UNION ${jobsOf("$2")}) u ORDER BY id OFFSET 0) n
-WHERE q.id = n.id RETURNING q.id, q.run_id, q.epoch`;
+/**
+ * Rows that are removed need no lock of their own: their removal is one, in the order of the index. By a list of ids, not by
+ * a join: planned while the queue was empty, that would read it from its beginning for each batch (docs/decisions/0177).
+ */
+const REMOVE_JOBS = `DELETE FROM holdfast.queue q WHERE q.id = ANY(ARRAY(
+  SELECT unnest($1::text[]) UNION ALL ${jobsOf("$2")})) RETURNING q.id, q.run_id, q.epoch`;
 const EXPECT_REMOVED = `SELECT ${asExpected("$1", "$2")} AS found FROM removed`;
 
 /** Whether the batch removes all jobs that it needs: all of them are of runs that end. */
@@ -133,8 +135,7 @@ export function lockExpected(
   if (runIds.length > 0) {
     if (isShort) {
       // Each of them is a decision on the version that it expects (`expectRows`): the head is locked by its change.
-      const heads = [...writes.heads].sort((a, b) => (a.runId < b.runId ? -1 : 1));
-      parts.changed = updateHeads(heads, { isLong: false, isExpected: true });
+      parts.changed = updateHeads(writes.heads, { isLong: false, isExpected: true });
       parts.runs = { text: EXPECT_CHANGED, params: [runIds.length] };
       left = { ...left, heads: [] };
     } else parts.runs = expectRuns(found, needs);
