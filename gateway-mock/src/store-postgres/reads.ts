@@ -182,11 +182,13 @@ export async function storedEvents(query: Query, eventIds: readonly string[]): P
   return rows.map(({ id }) => id);
 }
 
-const OF_KEYS = `SELECT event_id FROM holdfast.event_keys WHERE (name, key) IN (SELECT * FROM unnest($1::text[], $2::text[]))
-  AND received_at >= now() - interval '${EVENT_KEY_LIFETIME}'`;
+/** Key by key, each a look into the index, however many there are by now (docs/decisions/0177). */
+const OF_KEYS = `SELECT k.event_id FROM unnest($1::text[], $2::text[]) AS n(name, key) CROSS JOIN LATERAL (
+  SELECT event_id, received_at FROM holdfast.event_keys WHERE name = n.name AND key = n.key OFFSET 0) k
+WHERE k.received_at >= now() - interval '${EVENT_KEY_LIFETIME}'`;
 /** Looks up one key for each graph of the environment. */
-const OF_GRAPHS = `SELECT k.event_id FROM holdfast.graphs g
-  JOIN holdfast.event_keys k ON k.name = $3 AND k.key = g.uid || chr(10) || $4
+const OF_GRAPHS = `SELECT k.event_id FROM holdfast.graphs g CROSS JOIN LATERAL (
+  SELECT event_id, received_at FROM holdfast.event_keys WHERE name = $3 AND key = g.uid || chr(10) || $4 OFFSET 0) k
 WHERE g.environment = $5 AND k.received_at >= now() - interval '${EVENT_KEY_LIFETIME}'`;
 
 export async function eventsOfKeys(

@@ -16,28 +16,30 @@ const ROWS_A_LOOK = 1_000;
  */
 const LIMIT_MS = 3_000;
 
-/** Statements that answer how many rows they removed. Each is repeated while it finds as many as it may remove. */
+/**
+ * Statements that answer how many rows they removed. Each is repeated while it finds as many as it may remove. Rows are
+ * removed by their places, which stay as they are while they are locked: no join can read a table for them that was
+ * empty when it was planned (docs/decisions/0177).
+ */
 const REMOVALS: readonly string[] = [
-  `DELETE FROM holdfast.event_keys WHERE (name, key) IN (SELECT name, key FROM holdfast.event_keys
-WHERE received_at < now() - interval '${EVENT_KEY_LIFETIME}' ORDER BY received_at LIMIT ${ROWS_AT_ONCE} FOR UPDATE SKIP LOCKED)`,
-  `DELETE FROM holdfast.used_tokens WHERE connection_id IN (SELECT connection_id
-FROM holdfast.used_tokens WHERE expires_at < now() ORDER BY connection_id LIMIT ${ROWS_AT_ONCE} FOR UPDATE SKIP LOCKED)`,
+  `DELETE FROM holdfast.event_keys WHERE ctid = ANY(ARRAY(SELECT ctid FROM holdfast.event_keys
+WHERE received_at < now() - interval '${EVENT_KEY_LIFETIME}' ORDER BY received_at LIMIT ${ROWS_AT_ONCE} FOR UPDATE SKIP LOCKED))`,
+  `DELETE FROM holdfast.used_tokens WHERE ctid = ANY(ARRAY(SELECT ctid
+FROM holdfast.used_tokens WHERE expires_at < now() ORDER BY connection_id LIMIT ${ROWS_AT_ONCE} FOR UPDATE SKIP LOCKED))`,
 ];
 
 /** Rows of flow rules. One that a run still holds is kept, and looked at again an hour later: a run may sleep for weeks. */
 const PAST_GATES = `WITH past AS MATERIALIZED (
-  SELECT function_id, kind, key, run_id FROM holdfast.gates WHERE expires_at < now()
+  SELECT ctid AS place, kind, run_id FROM holdfast.gates WHERE expires_at < now()
   ORDER BY expires_at LIMIT ${ROWS_AT_ONCE} FOR UPDATE SKIP LOCKED
 ), held AS MATERIALIZED (
-  SELECT p.function_id, p.kind, p.key FROM past p
+  SELECT p.place FROM past p
   CROSS JOIN LATERAL (SELECT FROM holdfast.runs r WHERE r.id = p.run_id AND r.ended_at IS NULL OFFSET 0) r
   WHERE p.kind = 'single'
 ), kept AS (
-  UPDATE holdfast.gates g SET expires_at = now() + interval '1 hour' FROM held h
-  WHERE (g.function_id, g.kind, g.key) = (h.function_id, h.kind, h.key)
+  UPDATE holdfast.gates SET expires_at = now() + interval '1 hour' WHERE ctid = ANY(ARRAY(SELECT place FROM held))
 ), gone AS (
-  DELETE FROM holdfast.gates g USING past p WHERE (g.function_id, g.kind, g.key) = (p.function_id, p.kind, p.key)
-    AND NOT EXISTS (SELECT FROM held h WHERE (h.function_id, h.kind, h.key) = (p.function_id, p.kind, p.key))
+  DELETE FROM holdfast.gates WHERE ctid = ANY(ARRAY(SELECT place FROM past EXCEPT SELECT place FROM held))
 ) SELECT count(*)::int AS rows FROM past`;
 
 /** Of these there are few. */
@@ -61,8 +63,8 @@ const counted = (removal: string): string =>
 const pageOf = (table: "run_origins" | "graph_runs", upto: string): string => `WITH page AS MATERIALIZED (
   SELECT run_id FROM holdfast.${table} WHERE run_id > $1 AND run_id < ${upto} ORDER BY run_id LIMIT ${ROWS_A_LOOK}
 ), gone AS (
-  DELETE FROM holdfast.${table} o USING page WHERE o.run_id = page.run_id
-    AND NOT EXISTS (SELECT FROM holdfast.runs r WHERE r.id = page.run_id)
+  DELETE FROM holdfast.${table} WHERE run_id = ANY(ARRAY(SELECT page.run_id FROM page
+    WHERE NOT EXISTS (SELECT FROM holdfast.runs r WHERE r.id = page.run_id OFFSET 0)))
 ) SELECT count(*)::int AS rows, max(run_id) AS last FROM page`;
 
 /** Of the runs below retention has left a few, if any: it has replaced their partitions, or dropped them. */

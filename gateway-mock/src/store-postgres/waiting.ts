@@ -130,7 +130,8 @@ FROM unnest($1::text[]) WITH ORDINALITY AS n(slot, place) CROSS JOIN LATERAL (
 
 const THROTTLES = `SELECT n.place, ${msOf("g.at")} AS at_ms
 FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS n(function_id, key, place)
-JOIN holdfast.gates g ON g.function_id = n.function_id AND g.kind = 'throttle' AND g.key = n.key`;
+CROSS JOIN LATERAL (
+  SELECT at FROM holdfast.gates WHERE function_id = n.function_id AND kind = 'throttle' AND key = n.key OFFSET 0) g`;
 
 /** Of each priority only what comes before the job is read: for the oldest job of a long queue next to nothing. */
 const AHEAD = `SELECT n.place::int AS place, a.ahead

@@ -30,13 +30,14 @@ async function endRuns(store: Store): Promise<void> {
   }
 }
 
-/** Rows that sessions of writers took from the indexes of a table, once these are over and all is counted. */
+/** Rows that sessions of writers took from a table, or from its indexes, once these are over and all is counted. */
 async function readOf({ sql }: Bench["db"], table: string): Promise<number> {
   const writers = () =>
     sql`SELECT FROM pg_stat_activity WHERE application_name = 'holdfast-gateway writer' AND datname = current_database()`;
   await expect.poll(async () => (await writers()).length).toBe(0);
-  const [row] = await sql<{ read: number }[]>`SELECT sum(idx_tup_read)::float8 AS read FROM pg_stat_user_indexes
-    WHERE schemaname = 'holdfast' AND relname = ${table}`;
+  const [row] = await sql<{ read: number }[]>`SELECT (t.seq_tup_read + (SELECT sum(i.idx_tup_read)
+    FROM pg_stat_user_indexes i WHERE i.relid = t.relid))::float8 AS read FROM pg_stat_user_tables t
+    WHERE t.schemaname = 'holdfast' AND t.relname = ${table}`;
   return row?.read ?? Number.NaN;
 }
 

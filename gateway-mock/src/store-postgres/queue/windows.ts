@@ -56,7 +56,8 @@ function held({ count, data, due_in_ms }: WindowRow): Pick<OpenWindow, "count" |
 
 export async function loadEvents(query: Query, eventIds: readonly string[]): Promise<string[]> {
   const rows = await query<{ id: string; name: string; ts_ms: number; payload: string }>(
-    `SELECT e.id, e.name, ${msOf("e.ts")} AS ts_ms, e.payload FROM unnest($1::text[]) WITH ORDINALITY AS n(id, place) JOIN holdfast.events e USING (id) ORDER BY n.place`,
+    `SELECT e.id, e.name, ${msOf("e.ts")} AS ts_ms, e.payload FROM unnest($1::text[]) WITH ORDINALITY AS n(id, place)
+CROSS JOIN LATERAL (SELECT id, name, ts, payload FROM holdfast.events WHERE id = n.id OFFSET 0) e ORDER BY n.place`,
     [textArray(eventIds)],
   );
   return rows.map(({ id, name, ts_ms: tsMs, payload }) => wholeEvent(payload, { id, name, tsMs }));

@@ -43,10 +43,11 @@ WHERE ${isAmong("e.id", "$1::text[]")} ORDER BY e.id FOR UPDATE`;
 const EVENTS_OF_BATCH = `SELECT e.id FROM holdfast.events e
 WHERE e.id >= $1 AND e.id <= $2 AND $2 = ANY(string_to_array(e.run_ids, ' '))`;
 
-/** Events that no run, job or window has. */
+/** Events that no run, job or window has; each is a look into the indexes (docs/decisions/0177). */
 const LOOSE_EVENTS = `SELECT e.id FROM holdfast.events e WHERE ${isAmong("e.id", "$1::text[]")}
-AND NOT EXISTS (SELECT FROM unnest(string_to_array(e.run_ids, ' ')) AS i(id) JOIN holdfast.runs r ON r.id = i.id)
-AND NOT EXISTS (SELECT FROM holdfast.queue q WHERE q.run_id = '' AND q.kind = 'event' AND q.key = e.id)
+AND NOT EXISTS (SELECT FROM unnest(string_to_array(e.run_ids, ' ')) AS i(id)
+  WHERE EXISTS (SELECT FROM holdfast.runs r WHERE r.id = i.id OFFSET 0) OFFSET 0)
+AND NOT EXISTS (SELECT FROM holdfast.queue q WHERE q.run_id = '' AND q.kind = 'event' AND q.key = e.id OFFSET 0)
 AND NOT EXISTS (SELECT FROM holdfast.functions f JOIN holdfast.gates g ON g.function_id = f.slug
   WHERE g.kind IN ('debounce', 'batch', 'full') AND g.run_id <> '' AND e.id = ANY(string_to_array(g.data, ' ')))`;
 
@@ -121,7 +122,7 @@ WHERE e.id = n.id AND ${isAmong("e.id", "$1::text[]")}`,
   });
   await query(
     `DELETE FROM holdfast.event_keys k USING unnest($1::text[], $2::text[], $3::text[]) AS n(name, key, event_id)
-WHERE k.name = n.name AND k.key = n.key AND k.event_id = n.event_id`,
+WHERE k.name = n.name AND k.key = n.key AND k.event_id = n.event_id AND k.name = ANY($1::text[]) AND k.key = ANY($2::text[])`,
     [
       textArray(keyed.map(({ name }) => name)),
       textArray(keyed.map(({ key }) => key)),

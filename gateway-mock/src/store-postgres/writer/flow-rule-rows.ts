@@ -10,10 +10,13 @@ const LOCK_ROWS = `INSERT INTO holdfast.gates AS g (${COLUMNS})
 SELECT function_id, kind, key, 0, now(), '', '', NULL, now() FROM unnest($1::text[], $2::text[], $3::text[]) AS n(function_id, kind, key)
 ON CONFLICT (function_id, kind, key) DO UPDATE SET count = g.count WHERE false`;
 
+/** Row by row, each a look into the index, however many there are by now (docs/decisions/0177). */
 const READ_ROWS = `SELECT g.function_id, g.kind, g.key, g.count, ${msOf("g.at")} AS at_ms, g.run_id, g.data,
   ${msOf("g.due_at")} AS due_ms, COALESCE(r.ended_at IS NULL AND r.id IS NOT NULL, false) AS live
 FROM unnest($1::text[], $2::text[], $3::text[]) AS n(function_id, kind, key)
-JOIN holdfast.gates g USING (function_id, kind, key) LEFT JOIN holdfast.runs r ON r.id = g.run_id`;
+CROSS JOIN LATERAL (SELECT * FROM holdfast.gates
+  WHERE function_id = n.function_id AND kind = n.kind AND key = n.key OFFSET 0) g
+LEFT JOIN LATERAL (SELECT id, ended_at FROM holdfast.runs WHERE id = g.run_id OFFSET 0) r ON true`;
 
 interface FlowRuleRow {
   readonly function_id: string;

@@ -7,7 +7,15 @@ import { codeOf, NOT_AS_EXPECTED } from "../connection/pg-errors.ts";
 import { byLength, isAmong, isRegistry, textArray } from "../connection/pg-values.ts";
 import { awaitedOf, isAwaited } from "./awaited.ts";
 import { outputLength, updateHeads } from "./heads.ts";
-import { type BatchMark, JOBS_BY_ID, JOBS_BY_ID_AND_RUN, jobParams, jobsOf, MARK_COLUMNS, SET_MARK } from "./sql.ts";
+import {
+  type BatchMark,
+  JOBS_AND_THOSE_OF_RUNS,
+  JOBS_BY_ID,
+  JOBS_BY_ID_AND_RUN,
+  jobParams,
+  MARK_COLUMNS,
+  SET_MARK,
+} from "./sql.ts";
 
 /** What `holdfast.expect` raises. */
 export const isPreconditionFailure = (error: unknown): boolean => codeOf(error) === NOT_AS_EXPECTED;
@@ -68,8 +76,8 @@ function expectJobs(found: LockedRows, needs: Needs): Statement {
  * Rows that are removed need no lock of their own: their removal is one, in the order of the index. By a list of ids, not by
  * a join: planned while the queue was empty, that would read it from its beginning for each batch (docs/decisions/0177).
  */
-const REMOVE_JOBS = `DELETE FROM holdfast.queue q WHERE q.id = ANY(ARRAY(
-  SELECT unnest($1::text[]) UNION ALL ${jobsOf("$2")})) RETURNING q.id, q.run_id, q.epoch`;
+const REMOVE_JOBS = `DELETE FROM holdfast.queue q WHERE q.id = ANY(${JOBS_AND_THOSE_OF_RUNS})
+RETURNING q.id, q.run_id, q.epoch`;
 const EXPECT_REMOVED = `SELECT ${asExpected("$1", "$2")} AS found FROM removed`;
 
 /** Whether the batch removes all jobs that it needs: all of them are of runs that end. */

@@ -69,6 +69,8 @@ WHERE id = ANY($1::text[]) ORDER BY id FOR UPDATE`;
  */
 export const jobsOf = (runIds: string, condition = ""): string => `SELECT j.id FROM unnest(${runIds}::text[]) AS r
   CROSS JOIN LATERAL (SELECT id FROM holdfast.queue WHERE run_id = r ${condition}OFFSET 0) j`;
+/** Ids of jobs, and of all jobs of some runs, as a list. With OR, or joined, the whole queue may be read for them. */
+export const JOBS_AND_THOSE_OF_RUNS = `ARRAY(SELECT unnest($1::text[]) UNION ALL ${jobsOf("$2")})`;
 export const JOBS_BY_ID_AND_RUN = `SELECT q.id, q.run_id, q.epoch FROM (SELECT id FROM (
   SELECT unnest($1::text[]) AS id UNION ${jobsOf("$2")} UNION ${jobsOf("$3", "AND kind = 'pass' ")}) u ORDER BY id OFFSET 0) n
 CROSS JOIN LATERAL (SELECT id, run_id, epoch FROM holdfast.queue WHERE id = n.id FOR UPDATE) q`;
@@ -278,11 +280,8 @@ FROM ${rowsOf({
 }
 
 function deleteJobs(jobIds: readonly string[], runIds: readonly string[]): Statement {
-  if (runIds.length === 0) {
-    return { text: "DELETE FROM holdfast.queue WHERE id = ANY($1::text[])", params: [textArray(jobIds)] };
-  }
   return {
-    text: "DELETE FROM holdfast.queue WHERE id = ANY($1::text[]) OR run_id = ANY($2::text[])",
+    text: `DELETE FROM holdfast.queue WHERE id = ANY(${JOBS_AND_THOSE_OF_RUNS})`,
     params: [textArray(jobIds), textArray(runIds)],
   };
 }
