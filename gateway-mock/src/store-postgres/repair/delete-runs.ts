@@ -7,6 +7,7 @@ import { wholeEvent } from "../connection/compact-events.ts";
 import { contextOf, wholeFact } from "../connection/compact-facts.ts";
 import type { Database, Query } from "../connection/database.ts";
 import { isAmong, textArray } from "../connection/pg-values.ts";
+import { freeKeys } from "../writer/event-keys.ts";
 
 interface RunRow {
   readonly id: string;
@@ -118,17 +119,10 @@ WHERE e.id = n.id AND ${isAmong("e.id", "$1::text[]")}`,
   await query(`DELETE FROM holdfast.events e WHERE ${isAmong("e.id", "$1::text[]")}`, [textArray(looseIds)]);
   const keyed = events.flatMap(({ id, name, start }) => {
     const key = looseIds.includes(id) ? senderIdIn(wholeEvent(start, { id, name, tsMs: 0 })) : undefined;
-    return key === undefined ? [] : [{ name, key, id }];
+    return key === undefined ? [] : [{ name, key, eventId: id }];
   });
-  await query(
-    `DELETE FROM holdfast.event_keys k USING unnest($1::text[], $2::text[], $3::text[]) AS n(name, key, event_id)
-WHERE k.name = n.name AND k.key = n.key AND k.event_id = n.event_id AND k.name = ANY($1::text[]) AND k.key = ANY($2::text[])`,
-    [
-      textArray(keyed.map(({ name }) => name)),
-      textArray(keyed.map(({ key }) => key)),
-      textArray(keyed.map(({ id }) => id)),
-    ],
-  );
+  const { text, params } = freeKeys(keyed);
+  await query(text, params);
 }
 
 /** Events are stored with their id first: the sender's, where there is one. */
