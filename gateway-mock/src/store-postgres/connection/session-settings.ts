@@ -21,15 +21,15 @@ const SETTINGS = {
   timezone: "UTC",
 } as const;
 
-const setting = (settings: Readonly<Record<string, string | number>>): string =>
+const statementFor = (settings: Readonly<Record<string, string | number>>): string =>
   `SELECT ${Object.entries(settings)
     .map(([name, value]) => `set_config('${name}', '${value}', false)`)
     .join(", ")}`;
 
-export const SET_SETTINGS = setting(SETTINGS);
+export const SET_SETTINGS = statementFor(SETTINGS);
 
-/** Rows that the writer asks for by a list of keys are locked in the order of the keys, as an index has them. */
-export const SET_WRITER_SETTINGS = setting({ enable_bitmapscan: "off" });
+/** Beside the others: rows that the writer asks for by a list of keys are locked in the order of the keys, as an index has them. */
+export const SET_WRITER_SETTINGS = statementFor({ enable_bitmapscan: "off" });
 
 /** What a connection says when it starts. Every pooler takes the name and the time zone. */
 export function startupSettings(name: string, by: SettingsBy): Readonly<Record<string, string | number>> {

@@ -3,9 +3,10 @@
  * instead of waited for.
  */
 import { deferred, type Timers, withTimeout } from "@holdfast/core";
+import type { ReservedSql, Sql } from "postgres";
 import { type Database, type Query, queryOn } from "./database.ts";
 import { ConnectionLost } from "./pg-errors.ts";
-import { SET_SETTINGS, SET_WRITER_SETTINGS } from "./session-settings.ts";
+import { SET_SETTINGS, SET_WRITER_SETTINGS, type SettingsBy } from "./session-settings.ts";
 
 /**
  * One connection for transactions whose statements are sent without waiting for each other. Once the connection broke
@@ -43,12 +44,9 @@ export async function openWriterSession(database: Database, timers: Timers): Pro
     await sql.end({ timeout: 0 });
   };
   try {
-    // The driver hands out a connection for keeps only once it is open.
-    const opened = queryOn(sql)("SELECT 1 AS one").then(() => sql.reserve());
+    const opened = openReserved(sql, database.sessions.settingsBy);
     const reserved = await withTimeout(timers, opened, OPEN_MS, () => new ConnectionLost("No answer"));
     const plain = queryOn(reserved, database.options.time);
-    if (database.sessions.settingsBy === "statements") await reserved.unsafe(SET_SETTINGS);
-    await reserved.unsafe(SET_WRITER_SETTINGS);
     return {
       get alive() {
         return alive;
@@ -65,4 +63,13 @@ export async function openWriterSession(database: Database, timers: Timers): Pro
     await end();
     throw error;
   }
+}
+
+async function openReserved(sql: Sql, settingsBy: SettingsBy): Promise<ReservedSql> {
+  // The driver hands out a connection for keeps only once it is open.
+  await queryOn(sql)("SELECT 1 AS one");
+  const reserved = await sql.reserve();
+  if (settingsBy === "statements") await reserved.unsafe(SET_SETTINGS);
+  await reserved.unsafe(SET_WRITER_SETTINGS);
+  return reserved;
 }
