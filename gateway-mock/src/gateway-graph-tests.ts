@@ -43,7 +43,7 @@ export async function sweepGraphTests({
   let removed = 0;
   for (const runId of await store.oldGraphTests(DAY_MS, A_SWEEP)) {
     try {
-      await dispatcher.repairs.delete(runId, { cancels: true });
+      await dispatcher.repairs.deletions.delete(runId, { cancels: true });
       removed += 1;
     } catch (error) {
       // On hold, needed still, or removed by another gateway in the meantime.

@@ -2,6 +2,7 @@
 import type { Guard } from "./guard.ts";
 
 const BULK = "gateway-mock/src/dispatch/repair/bulk-jobs.ts";
+const BULK_ACTIONS = "gateway-mock/src/dispatch/repair/bulk-actions.ts";
 
 export const OPERATOR_GUARDS: readonly Guard[] = [
   {
@@ -23,7 +24,7 @@ export const OPERATOR_GUARDS: readonly Guard[] = [
   {
     name: "a rerun of a bulk job has an id that follows from job and run",
     against: "operators",
-    edits: [{ file: BULK, find: ", newRunId: rerunIdOf(bulk.id, runId) }", replace: " }" }],
+    edits: [{ file: BULK_ACTIONS, find: ", newRunId: rerunIdOf(bulk.id, runId) }", replace: " }" }],
   },
   {
     name: "a run that is waited for is not deleted",

@@ -118,7 +118,7 @@ export class Operators {
         const cancels = dice.chance(0.3);
         const run = this.#pick((one) => this.#mayGo(one) && (cancels || one.head.endedMs !== null));
         if (run && cancels) this.#world.cancelled.add(run.head.id);
-        return run && (() => repairs.delete(run.head.id, { cancels }));
+        return run && (() => repairs.deletions.delete(run.head.id, { cancels }));
       }
       case "cancel": {
         const run = this.#pick(({ head }) => head.endedMs === null);

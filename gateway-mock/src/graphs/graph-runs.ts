@@ -140,6 +140,6 @@ export class GraphRuns {
       const message = `The run ${runId} is no test of a graph. \`DELETE /v1/runs/${runId}\` deletes runs that have ended.`;
       throw new HoldfastError("GRAPH_TEST_UNKNOWN", message);
     }
-    await dispatcher.repairs.delete(runId, { cancels: true });
+    await dispatcher.repairs.deletions.delete(runId, { cancels: true });
   }
 }

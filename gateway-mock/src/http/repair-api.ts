@@ -123,7 +123,7 @@ export function repairApi(app: Hono, { store, dispatcher }: HttpParts): void {
     const id = c.req.param("id");
     const cancels = switchIn("cancel", c.req.query("cancel"));
     await runHere(c, id);
-    await dispatcher.repairs.delete(id, { cancels });
+    await dispatcher.repairs.deletions.delete(id, { cancels });
     return c.json({ deleted: true, runId: id });
   });
 

@@ -144,7 +144,7 @@ test("runs that go on are cancelled, ended ones deleted", async () => {
 
 test("a job that is stopped goes no further", async () => {
   const gateway = await bench.gateway();
-  await failedRuns(gateway, 60);
+  await failedRuns(gateway, 200);
   const bulk = await post(gateway, { action: "delete", filter: { all: true } });
   const stopped = await post(gateway, {}, `/v1/bulk/${bulk.id}/stop`);
   expect(stopped).toMatchObject({ job: { id: bulk.id } });
@@ -155,7 +155,7 @@ test("a job that is stopped goes no further", async () => {
   const { length } = await listed(gateway);
   expect(length).toBeGreaterThan(0);
   // What was under way when it was stopped is counted, too.
-  expect(await call(gateway, `/v1/bulk/${bulk.id}`)).toMatchObject({ status: "STOPPED", done: 60 - length });
+  expect(await call(gateway, `/v1/bulk/${bulk.id}`)).toMatchObject({ status: "STOPPED", done: 200 - length });
   expect(await post(gateway, {}, `/v1/bulk/${bulk.id}/stop`)).toMatchObject({ stopped: false });
 });
 

@@ -592,7 +592,8 @@ describe("Tests of graphs", () => {
     const store = openPostgresStore({ url: bench.db.url, maxConnections: 3, virtualTime: true });
     onTestFinished(() => store.close());
     const sweep = async () => {
-      const repairs = { delete: async (id: string) => void (await ask(gateway, "DELETE", `/v1/graph-tests/${id}`)) };
+      const deletions = { delete: async (id: string) => void (await ask(gateway, "DELETE", `/v1/graph-tests/${id}`)) };
+      const repairs = { deletions };
       return sweepGraphTests({ dispatcher: { repairs } as never, store });
     };
     expect(await sweep()).toBe(0);

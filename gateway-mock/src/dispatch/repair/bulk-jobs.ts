@@ -11,15 +11,13 @@ import {
   type BulkPage,
   type BulkProgress,
   type Fence,
-  isRefusedForData,
   levelFor,
 } from "@holdfast/store";
 import type { AfterRequest, Emit } from "../dispatcher-effects.ts";
 import type { DispatcherOptions } from "../ports.ts";
-import type { RunUpdater } from "../queue/run-updater.ts";
-import type { RunCache } from "../run-cache.ts";
-import { bulkIdOf, madeBy, rerunIdOf, versionOf } from "./bulk-names.ts";
-import type { Repairs, WantedVersion } from "./repairs.ts";
+import { BulkActions, type BulkActionsParts } from "./bulk-actions.ts";
+import { bulkIdOf, madeBy } from "./bulk-names.ts";
+import type { WantedVersion } from "./repairs.ts";
 
 export interface BulkRequest {
   readonly action: BulkAction;
@@ -40,18 +38,12 @@ export interface BulkPreview {
   readonly leftOut: number;
 }
 
-export interface BulkJobsParts {
-  readonly repairs: Repairs;
-  readonly runs: RunCache;
-  readonly updater: RunUpdater;
-}
-
 export const BULK_LEASE_MS = 20_000;
 const JOBS_AT_ONCE = 2;
 /** Runs that are looked at in one statement, and whose logs may be read at the same time. */
 const PAGE = 500;
-const CHUNK = 20;
-const RUNS_AT_ONCE = 4;
+const CHUNK = 50;
+const RUNS_AT_ONCE = 25;
 /** Of its time a job works at most half, and rests at least so long between two chunks. */
 const LEAST_REST_MS = 5;
 const AFTER_FAILURE_MS = 1_000;
@@ -70,15 +62,15 @@ const SHOWN_RUNS = 20;
  */
 export class BulkJobs {
   readonly #options: DispatcherOptions;
-  readonly #parts: BulkJobsParts;
+  readonly #actions: BulkActions;
   readonly #emit: Emit<AfterRequest>;
   readonly #newId: UlidFactory;
   readonly #busy = new Set<Promise<void>>();
   readonly #stopping = new AbortController();
 
-  constructor(options: DispatcherOptions, parts: BulkJobsParts, emit: Emit<AfterRequest>) {
+  constructor(options: DispatcherOptions, parts: BulkActionsParts, emit: Emit<AfterRequest>) {
     this.#options = options;
-    this.#parts = parts;
+    this.#actions = new BulkActions(options.store, parts);
     this.#emit = emit;
     this.#newId = createUlidFactory(options.clock, options.random);
   }
@@ -193,7 +185,7 @@ export class BulkJobs {
   /** Those of an interrupted chunk that fit no more, mostly since the job has done to them what it does. */
   async #countGone(bulk: BulkJob, before: BulkProgress, { runIds, nextBeforeId }: BulkPage): Promise<BulkProgress> {
     const gone = before.chunk.filter((runId) => !runIds.includes(runId) && runId >= (nextBeforeId ?? ""));
-    const done = await Promise.all(gone.map((runId) => this.#wasDone(bulk, runId)));
+    const done = await Promise.all(gone.map((runId) => this.#actions.wasDone(bulk, runId)));
     const count = done.filter((was) => was).length;
     const chunk = before.chunk.filter((runId) => !gone.includes(runId));
     return { ...before, done: before.done + count, skipped: before.skipped + gone.length - count, chunk };
@@ -223,7 +215,7 @@ export class BulkJobs {
     const errors = [...before.errors];
     for (let at = 0; at < runIds.length; at += RUNS_AT_ONCE) {
       const some = runIds.slice(at, at + RUNS_AT_ONCE);
-      const outcomes = await Promise.all(some.map((runId) => this.#outcomeOf(bulk, runId, begun.has(runId))));
+      const outcomes = await this.#actions.applyTo(some, bulk, begun);
       for (const outcome of outcomes) {
         counts[outcome.is] += 1;
         if (outcome.is === "failed" && errors.length < MAX_ERRORS) errors.push(outcome.message);
@@ -231,68 +223,4 @@ export class BulkJobs {
     }
     return { ...counts, errors, beforeId: runIds.at(-1) ?? before.beforeId, chunk: [] };
   }
-
-  async #outcomeOf(bulk: BulkJob, runId: string, isBegun: boolean): Promise<Outcome> {
-    const outcome = await this.#tried(bulk, runId);
-    if (outcome.is === "done") return outcome;
-    // A write whose answer was lost is tried again, and then finds what it has done itself.
-    const mayHave = isBegun || bulk.action === "cancel" || bulk.action === "resume";
-    return mayHave && (await this.#wasDone(bulk, runId)) ? { is: "done" } : outcome;
-  }
-
-  /** By this job, as far as that can be seen: a run may have been resumed or deleted by others in the same seconds. */
-  async #wasDone({ id, action, createdMs }: BulkJob, runId: string): Promise<boolean> {
-    const { store } = this.#options;
-    if (action === "rerun") return (await store.getRun(rerunIdOf(id, runId))) !== null;
-    const [run] = await store.loadRuns([runId]);
-    if (action === "delete" || !run) return !run && action === "delete";
-    return run.log.some(({ kind, atMs, dataJson }) =>
-      action === "cancel"
-        ? kind === "RUN_CANCELLED" && dataJson.includes(id)
-        : kind === "RUN_REVIVED" && atMs >= createdMs,
-    );
-  }
-
-  async #tried(bulk: BulkJob, runId: string): Promise<Outcome> {
-    try {
-      return { is: await this.#act(bulk, runId) };
-    } catch (error) {
-      const code = HoldfastError.is(error) ? error.code : "INTERNAL";
-      // The database, not the run: the job goes on when it is back.
-      if (code === "STORE_FAILED" && !isRefusedForData(error)) throw error;
-      if (code === "NOT_FOUND" || code === "RUN_SKIPPED") return { is: "skipped" };
-      return { is: "failed", message: `${runId}: ${messageOf(error)}` };
-    }
-  }
-
-  async #act(bulk: BulkJob, runId: string): Promise<"done" | "skipped"> {
-    const { repairs } = this.#parts;
-    switch (bulk.action) {
-      case "cancel":
-        return this.#cancel(bulk, runId);
-      case "rerun":
-        // It may have been made before the last gateway that was at it could say so.
-        await repairs.rerun(runId, { version: versionOf(bulk), newRunId: rerunIdOf(bulk.id, runId) });
-        return "done";
-      case "resume":
-        return (await repairs.resumeEndedBefore(runId, bulk.createdMs, versionOf(bulk))) ? "done" : "skipped";
-      case "delete":
-        await repairs.delete(runId, { cancels: false });
-        return "done";
-    }
-  }
-
-  async #cancel({ id }: BulkJob, runId: string): Promise<"done" | "skipped"> {
-    const { runs, updater } = this.#parts;
-    runs.retain(runId);
-    try {
-      const reason = `The run was cancelled with others, by bulk job ${id}.`;
-      const outcome = await updater.apply(runId, { type: "cancel", reason }, null);
-      return outcome === "won" ? "done" : "skipped";
-    } finally {
-      runs.release(runId);
-    }
-  }
 }
-
-type Outcome = { readonly is: "done" | "skipped" } | { readonly is: "failed"; readonly message: string };

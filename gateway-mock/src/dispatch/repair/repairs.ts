@@ -2,20 +2,14 @@
  * What people do with runs that went wrong: run them again, fork them from a step, let them go on (docs/decisions/0081).
  * What of a log is kept or dropped is decided in packages/engine; here it is read, checked and stored.
  */
-import { HoldfastError, sleep, type UlidFactory, unreachable } from "@holdfast/core";
+import { HoldfastError, type UlidFactory, unreachable } from "@holdfast/core";
 import { forkOf, isEnded, type RunMeta, readRunCreated, resumePlan, stepKeyIn, stepNamesIn } from "@holdfast/engine";
-import {
-  type DeleteOutcome,
-  isRefusedForData,
-  type LogRow,
-  plainName,
-  type RunStatus,
-  type StoredRun,
-} from "@holdfast/store";
+import { isRefusedForData, type LogRow, plainName, type RunStatus, type StoredRun } from "@holdfast/store";
 import type { DispatcherOptions } from "../ports.ts";
 import type { DecideOutcome, RunUpdater } from "../queue/run-updater.ts";
 import type { KnownFunction } from "../registry/functions.ts";
 import type { RunCache } from "../run-cache.ts";
+import { Deletions } from "./deletions.ts";
 import { type StartAgainParts, startAgain } from "./start-again.ts";
 
 /** On which version of its app a run goes on: the newest there is, the one that the first run had, or one by name. */
@@ -48,14 +42,14 @@ export interface RepairsParts extends StartAgainParts {
 /** How often the registry, or the run, may change meanwhile. */
 const TRIES = 16;
 const SHOWN_STEPS = 20;
-/** Between two looks whether a parent has been notified. */
-const NEEDED_REST_MS = 100;
 
 export class Repairs {
+  readonly deletions: Deletions;
   readonly #options: DispatcherOptions;
   readonly #parts: RepairsParts;
 
   constructor(options: DispatcherOptions, parts: RepairsParts) {
+    this.deletions = new Deletions(options, parts);
     this.#options = options;
     this.#parts = parts;
   }
@@ -144,32 +138,6 @@ export class Repairs {
     throw new HoldfastError("STORE_FAILED", `Run ${runId} kept changing while it was to be resumed. Retry.`);
   }
 
-  /**
-   * Deletes a run that has ended, with its log and what belongs to nothing else. With `cancels` it is cancelled before
-   * if it has not ended.
-   * @throws HoldfastError `NOT_FOUND`, `RUN_NOT_ENDED`, `RUN_IN_USE`, `STORE_FAILED`
-   */
-  async delete(runId: string, { cancels }: { readonly cancels: boolean }): Promise<void> {
-    const { store, timers } = this.#options;
-    const { runs, updater } = this.#parts;
-    runs.retain(runId);
-    try {
-      for (let tries = 0; tries < TRIES; tries += 1) {
-        if (tries > 0) await sleep(timers, NEEDED_REST_MS);
-        if (cancels)
-          await updater.apply(runId, { type: "cancel", reason: "The run was cancelled to be deleted." }, null);
-        const [outcome = "gone"] = await store.deleteRuns([runId]);
-        // An ended run in memory would still be shown to those who ask for its state.
-        runs.forget(runId);
-        if (outcome === "deleted") return;
-        if (outcome !== "needed") throw notDeleted(runId, outcome);
-      }
-    } finally {
-      runs.release(runId);
-    }
-    throw notDeleted(runId, "needed");
-  }
-
   async #read(runId: string): Promise<StoredRun> {
     const [run] = await this.#options.store.loadRuns([runId]);
     if (!run) throw new HoldfastError("NOT_FOUND", `There is no run ${runId}.`);
@@ -248,26 +216,6 @@ export class Repairs {
     const limits = `${maxSteps} steps and ${maxStateLength} characters`;
     const what = `With the given result a fork of run ${head.id} has ${steps} steps and ${length} characters`;
     throw new HoldfastError("RUN_TOO_LARGE", `${what}; the limits of a run are ${limits}.`);
-  }
-}
-
-function notDeleted(runId: string, outcome: Exclude<DeleteOutcome, "deleted">): HoldfastError {
-  switch (outcome) {
-    case "gone":
-      return new HoldfastError("NOT_FOUND", `There is no run ${runId}.`);
-    case "living":
-      return new HoldfastError(
-        "RUN_NOT_ENDED",
-        `Run ${runId} has not ended: cancel it first, or delete it with \`?cancel=1\` (\`--cancel\`).`,
-      );
-    case "held":
-      return new HoldfastError("RUN_ON_HOLD", `Run ${runId} is on hold: release it first.`);
-    case "needed": {
-      const what = `Run ${runId} is still in use: the run that invoked it has not been notified of its end`;
-      return new HoldfastError("RUN_IN_USE", `${what}. Try again in a moment.`);
-    }
-    default:
-      return unreachable(outcome);
   }
 }
 
