@@ -148,11 +148,12 @@ const RELEASE = `WITH ${heldJobs(
   },
   "q.leased_by = COALESCE(n.held_by, q.leased_by)",
 )}, unpaced AS MATERIALIZED (
-  SELECT q.function_id, held.throttle, sum(held.every_ms) AS ms FROM held JOIN holdfast.queue q ON q.id = held.id
-  WHERE held.throttle IS NOT NULL AND ${amongThe("held")} GROUP BY q.function_id, held.throttle
+  SELECT q.function_id, held.throttle, q.claim_id, sum(held.every_ms) AS ms FROM held JOIN holdfast.queue q ON q.id = held.id
+  WHERE held.throttle IS NOT NULL AND ${amongThe("held")} GROUP BY q.function_id, held.throttle, q.claim_id
 ), paces AS MATERIALIZED (
+  -- Only of the throttle's last claim: what has started since was not counted from there (docs/decisions/0178).
   SELECT g.function_id, g.key, unpaced.ms FROM unpaced JOIN holdfast.gates g
-    ON g.function_id = unpaced.function_id AND g.kind = 'throttle' AND g.key = unpaced.throttle
+    ON g.function_id = unpaced.function_id AND g.kind = 'throttle' AND g.key = unpaced.throttle AND g.data = unpaced.claim_id
   ORDER BY g.function_id, g.key FOR UPDATE OF g
 ), repaced AS (
   UPDATE holdfast.gates g SET at = g.at - ${intervalOf("paces.ms")}, expires_at = g.expires_at - ${intervalOf("paces.ms")}

@@ -10,6 +10,11 @@ import type { Runs } from "./runs.ts";
 /** When a row that a run holds is looked at again. */
 const LOOK_EVERY_MS = 3_600_000;
 
+export interface ThrottleKey {
+  readonly functionId: string;
+  readonly key: string;
+}
+
 /** What events pass on their way to a run. */
 export class FlowRuleRows {
   readonly rows = new Map<string, FlowRuleState>();
@@ -47,17 +52,18 @@ export class FlowRuleRows {
     return this.rows.get(flowRuleKeyOf({ functionId, kind: "throttle", key }))?.atMs;
   }
 
-  pace(functionId: string, key: string, byMs: number): void {
+  pace({ functionId, key }: ThrottleKey, byMs: number, claimId: string): void {
     const nowMs = this.#clock.nowMs();
     const flowRule = { functionId, kind: "throttle", key };
     const atMs = Math.max(this.startMs(functionId, key) ?? nowMs, nowMs) + byMs;
-    this.write({ ...this.#fresh(flowRule), ...this.rows.get(flowRuleKeyOf(flowRule)), atMs, expiresMs: atMs });
+    const row = { ...this.#fresh(flowRule), ...this.rows.get(flowRuleKeyOf(flowRule)) };
+    this.write({ ...row, atMs, expiresMs: atMs, data: claimId });
   }
 
-  /** What was paced has not started. */
-  unpace(functionId: string, key: string, byMs: number): void {
+  /** What was paced has not started; only of the last claim, since what has started later was not counted from there. */
+  unpace({ functionId, key }: ThrottleKey, byMs: number, claimId: string | null): void {
     const row = this.rows.get(flowRuleKeyOf({ functionId, kind: "throttle", key }));
-    if (row) this.write({ ...row, atMs: row.atMs - byMs, expiresMs: row.atMs - byMs });
+    if (row && row.data === claimId) this.write({ ...row, atMs: row.atMs - byMs, expiresMs: row.atMs - byMs });
   }
 
   /** The first instant at which a full throttle of the function lets a run start. */

@@ -17,6 +17,7 @@ export function claimLimited(
   { queue, flowRules, nowMs }: { readonly queue: Queue; readonly flowRules: FlowRuleRows; readonly nowMs: number },
   { gatewayId, wants, rooms = [] }: LimitedClaimRequest,
 ): LimitedTaken {
+  const claimId = queue.newClaimId();
   const taken: Taken[] = [];
   const blocked: string[] = [];
   const left = [...rooms];
@@ -35,12 +36,14 @@ export function claimLimited(
       // What has started is not paced again.
       job.lane = job.lane.split("~", 1)[0] ?? "";
       job.throttle = null;
+      job.claimId = claimId;
       return { ...queue.take(job, gatewayId, want.leaseMs), paced: by };
     });
     const orderOf = ({ job, dueMs }: Taken): number => dueMs - job.priority * 1000;
     taken.push(...took.sort((a, b) => orderOf(a) - orderOf(b) || byText(a.job.id, b.job.id)));
+    const { functionId } = want;
     for (const [key, count] of paced)
-      flowRules.pace(want.functionId, key, count * (want.limits.throttle?.everyMs ?? 0));
+      flowRules.pace({ functionId, key }, count * (want.limits.throttle?.everyMs ?? 0), claimId);
     if (queue.due(want.functionId).every(({ lane }) => lane === "")) continue;
     blocked.push(want.functionId);
     nextMs = Math.min(nextMs, flowRules.nextStartMs(want.functionId, toleranceMs(want.limits)));
@@ -56,7 +59,8 @@ export function releaseLeases(
   const released = queue.release(releases);
   for (const [index, { jobId, paced }] of releases.entries()) {
     const job = queue.rows.get(jobId);
-    if (released[index] && job && paced) flowRules.unpace(job.functionId, paced.throttle, paced.everyMs);
+    if (!released[index] || !job || !paced) continue;
+    flowRules.unpace({ functionId: job.functionId, key: paced.throttle }, paced.everyMs, job.claimId);
   }
   return released;
 }

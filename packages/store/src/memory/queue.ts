@@ -24,6 +24,7 @@ export class Queue {
   readonly #bySlot = new Groups<JobRow>();
   readonly #runs: Runs;
   readonly #clock: TableClock;
+  #claims = 0;
   readonly #watch: () => TableWatch;
 
   constructor(runs: Runs, clock: TableClock, watch: () => TableWatch) {
@@ -50,6 +51,7 @@ export class Queue {
       availableMs: lease ? dueMs : Math.max(dueMs, job.notBeforeMs ?? 0),
       leasedBy: lease?.gatewayId ?? null,
       claimedMs: lease ? nowMs : null,
+      claimId: null,
       createdMs: nowMs,
       lost: false,
       lane: lane?.id ?? "",
@@ -126,6 +128,11 @@ export class Queue {
       })
       .map(({ job, ownMs }) => this.take(job, gatewayId, ownMs));
     return taken.sort((a, b) => orderOf(a) - orderOf(b) || byText(a.job.id, b.job.id));
+  }
+
+  newClaimId(): string {
+    this.#claims += 1;
+    return String(this.#claims);
   }
 
   take(job: JobRow, gatewayId: string, leaseMs: number): Taken {

@@ -18,6 +18,8 @@ export interface JobRow {
   availableMs: number;
   leasedBy: string | null;
   claimedMs: number | null;
+  /** The last claim within limits that took it. */
+  claimId: string | null;
   readonly createdMs: number;
   lost: boolean;
   /** "" = no limits. */

@@ -1,6 +1,6 @@
 /** The contract's part about claims under limits of slots and throttles. */
 import { describe, expect, it } from "vitest";
-import type { ClaimLimits, Lane, LimitedClaim, Store } from "../../src/index.ts";
+import type { ClaimedJob, ClaimLimits, Lane, LimitedClaim, Store } from "../../src/index.ts";
 import { type ContractBench, newId, runDone, type SeededRun, seedRun } from "./harness.ts";
 
 const lane = (id: string, slots: readonly string[], throttle: string | null = null): Lane => ({
@@ -153,6 +153,22 @@ export function limitsContract(bench: ContractBench): void {
       expect((await claim(bench.store, fn, paced)).jobs.map(({ id, paced: by }) => [id, by])).toEqual([
         [next.jobs[0]?.id, null],
       ]);
+    });
+
+    it("a start that is given back after a later one has been made is still counted", async () => {
+      const fn = `fn-${newId()}`;
+      for (let i = 0; i < 4; i++) await seed(fn, lane("aa", [], `of ${fn}`));
+      const paced = limits([], { throttle: { everyMs: 3_600_000, burst: 2 } });
+      const [first] = (await claim(bench.store, fn, paced, 1)).jobs;
+      const [second] = (await claim(bench.store, fn, paced, 1)).jobs;
+      const giveBack = (job: ClaimedJob | undefined) =>
+        bench.store.releaseLeases([
+          { jobId: job?.id ?? "", epoch: job?.epoch ?? 0, lost: false, paced: job?.paced ?? null },
+        ]);
+      expect(await giveBack(first)).toEqual([true]);
+      expect((await claim(bench.store, fn, paced)).jobs).toEqual([]);
+      expect(await giveBack(second)).toEqual([true]);
+      expect((await claim(bench.store, fn, paced)).jobs).toHaveLength(1);
     });
 
     it("a job whose lease expired keeps its slot and is claimed again", async () => {
