@@ -1,6 +1,6 @@
 import { waitFor } from "@holdfast/testing";
 import postgres from "postgres";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { rerunIdOf } from "../../src/dispatch/repair/bulk-names.ts";
 import type { Gateway } from "../../src/server.ts";
 import { call, ended, runDetail, start, useGateway } from "./harness.ts";
@@ -140,6 +140,18 @@ test("runs that go on are cancelled, ended ones deleted", async () => {
   const deletion = await post(gateway, { action: "delete", filter: { functionId: "shop-order" } });
   expect(await over(gateway, deletion.id)).toMatchObject({ done: runIds.length });
   expect((await listed(gateway)).map(({ id }) => id)).toEqual([kept]);
+});
+
+test("BULK-1: runs made by a gateway whose clock is ahead are found, too; runs that a job makes are not", async () => {
+  const gateway = await bench.gateway();
+  const now = Date.now.bind(Date);
+  const clock = vi.spyOn(Date, "now").mockImplementation(() => now() + 600_000);
+  onTestFinished(() => clock.mockRestore());
+  const runIds = await failedRuns(gateway, 3);
+  clock.mockRestore();
+  const bulk = await post(gateway, { action: "rerun", filter: { status: "FAILED", all: true } });
+  expect(await over(gateway, bulk.id)).toMatchObject({ total: runIds.length, done: runIds.length });
+  expect(await listed(gateway)).toHaveLength(2 * runIds.length);
 });
 
 test("a job that is stopped goes no further", async () => {

@@ -20,6 +20,7 @@ export {
   type BulkPage,
   type BulkProgress,
   type BulkStatus,
+  NEWEST_RUN,
   type NewBulkJob,
   type StoreBulk,
 } from "./port/bulk.ts";

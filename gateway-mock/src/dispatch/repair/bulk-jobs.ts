@@ -12,6 +12,7 @@ import {
   type BulkProgress,
   type Fence,
   levelFor,
+  NEWEST_RUN,
 } from "@holdfast/store";
 import type { AfterRequest, Emit } from "../dispatcher-effects.ts";
 import type { DispatcherOptions } from "../ports.ts";
@@ -52,7 +53,7 @@ const COUNTED_PAGES = 200;
 const SHOWN_RUNS = 20;
 
 /**
- * BULK-1. A job looks at runs that were made before it, each once, the newest first; runs that it makes are newer.
+ * BULK-1. A job looks at runs that were made before it, each once, from the highest id down; runs that it makes are newer.
  * BULK-2. How far it is is written under the lease of its job in the queue: who has lost that writes nothing.
  * BULK-3. A chunk that is done again, since its end was not written, does nothing twice: a rerun has an id that follows
  *     from job and run; a run is resumed only if it ended before the job was made.
@@ -78,14 +79,14 @@ export class BulkJobs {
   /** Counts what a job would look at; no more than some hundred thousand runs are read for that. */
   preview({ filter, again }: Pick<BulkRequest, "filter" | "again">): Promise<BulkPreview> {
     const id = this.#newId();
-    return this.#preview(again ? filter : { ...filter, notAgain: madeBy(id) }, id);
+    return this.#preview(again ? filter : { ...filter, notAgain: madeBy(id) });
   }
 
-  async #preview(filter: BulkFilter, beforeId: string): Promise<BulkPreview> {
+  async #preview(filter: BulkFilter): Promise<BulkPreview> {
     const runIds: string[] = [];
     let count = 0;
     let leftOut = 0;
-    let before: string | null = beforeId;
+    let before: string | null = NEWEST_RUN;
     for (let pages = 0; before !== null && pages < COUNTED_PAGES; pages += 1) {
       const page = await this.#options.store.bulkPage(filter, before, PAGE * 2);
       count += page.runIds.length;
@@ -102,10 +103,10 @@ export class BulkJobs {
     // Ids of runs that are made from now on are not before the first one of this millisecond.
     const nowMs = await store.nowMs();
     const id = bulkIdOf(ulidFromSeed(Math.round(nowMs), sha256(this.#newId()).subarray(0, 10), 0));
-    // Clocks of gateways that give ids may be behind.
+    // By the database's clock: those of gateways that give ids may be ahead or behind.
     const createdBeforeMs = Math.min(nowMs + 1, wanted.createdBeforeMs ?? nowMs + 1);
     const filter = { ...wanted, createdBeforeMs, ...(again ? {} : { notAgain: madeBy(id) }) };
-    const { count, isMore } = await this.#preview(filter, id);
+    const { count, isMore } = await this.#preview(filter);
     const appVersion = version.type === "named" ? `=${version.version}` : version.type === "same" ? "same" : "";
     await store.createBulkJob(
       { id, action, filter, appVersion, total: isMore ? null : count },

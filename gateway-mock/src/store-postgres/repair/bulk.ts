@@ -7,6 +7,7 @@ import {
   type BulkStatus,
   DEFAULT_ENVIRONMENT,
   type Fence,
+  NEWEST_RUN,
   type NewBulkJob,
   type NewJob,
   qualify,
@@ -74,7 +75,7 @@ function readFilter(text: string): BulkFilter {
 
 const CREATE = `INSERT INTO holdfast.bulk_jobs
   (id, environment, action, filter, app_version, status, total, before_id, created_at, updated_at)
-VALUES ($1, $2, $3, $4, $5, 'RUNNING', $6, $1, now(), now()) ON CONFLICT (id) DO NOTHING RETURNING id`;
+VALUES ($1, $2, $3, $4, $5, 'RUNNING', $6, $7, now(), now()) ON CONFLICT (id) DO NOTHING RETURNING id`;
 
 /**
  * Who has the job in the queue alone says how far it is: the row stays locked until that is written. A job that was
@@ -111,7 +112,7 @@ export function bulkOfDatabase(database: Database): StoreBulk {
 function create(database: Database, bulk: NewBulkJob, job: NewJob): Promise<void> {
   return database.transaction("The bulk job could not be stored", async (query) => {
     const { id, action, filter, appVersion, total } = bulk;
-    const params = [id, filter.environment, action, filterText(filter), appVersion, total];
+    const params = [id, filter.environment, action, filterText(filter), appVersion, total, NEWEST_RUN];
     if ((await query(CREATE, params)).length === 0) return;
     const { text, params: jobParams } = insertJobs([job], false);
     await query(text, jobParams);

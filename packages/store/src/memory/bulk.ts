@@ -1,5 +1,12 @@
 /** Bulk jobs, and the pages of runs that they look at. */
-import type { BulkFilter, BulkJob, BulkPage, BulkProgress, NewBulkJob } from "../port/bulk.ts";
+import {
+  type BulkFilter,
+  type BulkJob,
+  type BulkPage,
+  type BulkProgress,
+  NEWEST_RUN,
+  type NewBulkJob,
+} from "../port/bulk.ts";
 import type { Fence, NewJob } from "../port/work.ts";
 import { environmentOf } from "../rules/environment.ts";
 import { byText } from "./rows.ts";
@@ -8,7 +15,7 @@ import type { Tables } from "./tables.ts";
 
 export function createBulkJob({ bulkJobs, jobs, nowMs }: Tables, bulk: NewBulkJob, job: NewJob): void {
   if (bulkJobs.has(bulk.id)) return;
-  const progress: BulkProgress = { beforeId: bulk.id, done: 0, skipped: 0, failed: 0, errors: [], chunk: [] };
+  const progress: BulkProgress = { beforeId: NEWEST_RUN, done: 0, skipped: 0, failed: 0, errors: [], chunk: [] };
   const times = { createdMs: nowMs, updatedMs: nowMs, endedMs: null };
   bulkJobs.set(bulk.id, { ...bulk, ...progress, ...times, status: "RUNNING" });
   jobs.insert(job);

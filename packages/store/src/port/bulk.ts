@@ -27,7 +27,7 @@ export interface BulkFilter {
 }
 
 export interface NewBulkJob {
-  /** ULID; also the key of its job in the queue. Runs with ids from here on are none of its business. */
+  /** ULID; also the key of its job in the queue. */
   readonly id: string;
   readonly action: BulkAction;
   readonly filter: BulkFilter;
@@ -36,6 +36,12 @@ export interface NewBulkJob {
   /** How many runs fitted when it was made; null: more than were counted. */
   readonly total: number | null;
 }
+
+/**
+ * No run has a higher id: where jobs begin. Ids have the clocks of gateways, which may be ahead; which runs were there
+ * before a job is said by its filter.
+ */
+export const NEWEST_RUN = "Z".repeat(26);
 
 export interface BulkProgress {
   /** Runs with this id and later ones have been looked at. */
