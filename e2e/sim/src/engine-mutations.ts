@@ -90,7 +90,7 @@ export const ENGINE_GUARDS: readonly Guard[] = [
     name: "all jobs of a run keep its places",
     edits: [
       {
-        file: "gateway-mock/src/dispatch/queue/run-updater.ts",
+        file: "gateway-mock/src/dispatch/queue/next-jobs.ts",
         find: "laneOf(fn?.onlyLane?.slots ?? flow?.slots ?? [])",
         replace: "laneOf([])",
       },

@@ -4,7 +4,7 @@ import type { Fence, LeaseRelease, StoredWait, WaitQuery } from "@holdfast/store
 import { fakeClock } from "@holdfast/testing";
 import { expect, test } from "vitest";
 import type { DispatcherOptions } from "../../src/dispatch/ports.ts";
-import type { DecideOutcome } from "../../src/dispatch/queue/run-updater.ts";
+import type { DecideOutcome } from "../../src/dispatch/queue/decide-outcome.ts";
 import { WaitNotifier, type WaitNotifierParts } from "../../src/dispatch/queue/wait-notifier.ts";
 
 const EVENT = { id: "event", name: "shop/paid", payloadJson: '{"name":"shop/paid","data":{}}' };
@@ -36,12 +36,11 @@ function bench(waits: readonly StoredWait[], outcomeOf: (runId: string) => Decid
       return leases.map(() => true);
     },
   };
-  const updater = {
-    apply: async (runId: string, { type }: Input, _: Fence | null, endsJob?: string) => {
-      applied.push({ runId, type, endsJob });
-      return outcomeOf(runId);
-    },
+  const apply = async (runId: string, { type }: Input, _: Fence | null, endsJob?: string) => {
+    applied.push({ runId, type, endsJob });
+    return outcomeOf(runId);
   };
+  const updater = { apply, endStep: apply };
   const runs = { retain: () => {}, release: () => {}, peek: () => ({ open: new Map() }) };
   const options = { store, timers: fakeClock(), log: silentLog, settings: { gatewayId: "g" } };
   const notifier = new WaitNotifier(

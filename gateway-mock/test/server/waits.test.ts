@@ -1,6 +1,6 @@
 import { waitFor } from "@holdfast/testing";
 import postgres from "postgres";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { call, did, ended, op, runDetail, send, start, triggered, useGateway, waits } from "./harness.ts";
 import type { Payload, RawWorker, WorkerFunction, WorkerOptions } from "./raw-worker.ts";
 
@@ -426,4 +426,24 @@ test("the end of a run is an event that triggers functions and ends waits, up to
     { what: "silence" },
   );
   expect(worker.frames.filter(({ kind }) => kind === "GATEWAY_EXECUTOR_REQUEST")).toEqual([]);
+});
+
+test("what many steps of a run wait for is written together where it comes together", async () => {
+  const gateway = await bench.gateway();
+  const worker = await bench.worker(gateway, { extensions: [], functions });
+  const [runId = ""] = await start(gateway);
+  const { request } = await worker.request();
+  const ids = Array.from({ length: 300 }, (_, n) => `w${n}`);
+  const value = ids.map((id, n) => forEvent(id, { if: `async.data.n == ${n}` }));
+  await worker.replied(request, { value });
+  const events = ids.map((_, n) => ({ name: "shop/paid", data: { n } }));
+  expect((await fetch(`${gateway.url}/e/dev`, { method: "POST", body: JSON.stringify(events) })).status).toBe(200);
+  const steps = await finish(worker, runId);
+  expect(Object.keys(steps).sort()).toEqual(ids.toSorted());
+  for (const [n, id] of ids.entries()) expect(steps[id]).toMatchObject({ type: "data", data: { data: { n } } });
+  const sql = postgres(bench.db.url, { max: 1 });
+  onTestFinished(() => sql.end());
+  const [run] = await sql`SELECT version FROM holdfast.runs WHERE id = ${runId}`;
+  // Each write of a run raises its version.
+  expect(run?.version).toBeLessThan(ids.length / 4);
 });

@@ -2,7 +2,7 @@
 
 export { matchPathProblem } from "@holdfast/protocol";
 export { type CheckpointRows, checkpointRows } from "./decide/checkpoint.ts";
-export { decide } from "./decide/decide.ts";
+export { decide, decideTogether, type JoinedDecision, type StepEnd } from "./decide/decide.ts";
 export { deferredEventId } from "./decide/deferred-events.ts";
 export { type Decision, FETCH_QUEUE, NEWER_QUEUE } from "./decide/draft.ts";
 export type { DecideContext, FetchResult, Input, PassReport, PinOptions, StepResult } from "./decide/input.ts";

@@ -2,7 +2,7 @@ import type { Op } from "@holdfast/protocol";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { runs } from "../../tooling/src/runs.ts";
-import { decide } from "../src/decide/decide.ts";
+import { decide, decideTogether, type StepEnd } from "../src/decide/decide.ts";
 import type { FetchResult, Input, PassReport } from "../src/decide/input.ts";
 import { isEnded, isRunTimer, needsWorker } from "../src/run/run-state.ts";
 import { compensationKey, isCompensating } from "../src/run/saga.ts";
@@ -115,6 +115,28 @@ function inputOf(world: World, { pick, inPlace, report }: Move): Input | undefin
   return { type: "report", jobId: job.id, inPlace, report };
 }
 
+/** What may end one of the steps that wait. */
+function endOf(world: World, pick: number): StepEnd[] {
+  const timers = [...world.queue.values()].filter((job) => job.kind === "timer" && job.dueMs <= world.nowMs);
+  const keys = [...world.waits.keys()];
+  const [timer, key] = [timers[pick % Math.max(1, timers.length)], keys[pick % Math.max(1, keys.length)]];
+  if (pick % 2 === 0 && timer) return [{ type: "timer", jobId: timer.id }];
+  return key === undefined ? [] : [{ type: "arrived", key, result: { type: "data", text: String(pick) } }];
+}
+
+/** All of a run but ids and numbers, which follow from how many decisions there were. */
+function outlineOf({ state, queue, waits }: World) {
+  const jobs = [...queue.values()].map(({ kind, key, attempt, dueMs }) => [kind, key, attempt, dueMs].join(" "));
+  return {
+    status: state.status,
+    memo: [...state.memo],
+    open: [...state.open.keys()].sort(),
+    pending: [...state.pending].sort(),
+    waits: [...waits.keys()].sort(),
+    jobs: jobs.sort(),
+  };
+}
+
 function fetched(pick: number): FetchResult {
   const error = { name: "E", message: "m" };
   if (pick % 3 === 0) return { type: "data", text: '{"status_code":200}' };
@@ -146,6 +168,46 @@ describe("decide() over random reports", () => {
       }),
       { numRuns: runs(3000) },
     );
+  });
+
+  test("ends that are decided on together leave the run as if each had come after the one before", () => {
+    fc.assert(
+      fc.property(fc.array(move, { maxLength: 6 }), fc.array(fc.nat(100), { maxLength: 6 }), (moves, picks) => {
+        const run = moves.length % 2 === 0 ? {} : { deadlineInMs: 60_000, finishInMs: 90_000 };
+        const [one, together] = [new World({ run }), new World({ run })];
+        for (const world of [one, together]) {
+          const [kind = 0, isRace = 0] = picks;
+          const waits = ["a", "b", "c", "e", "f"].map((id) => waitOp(id, "1s", isRace % 3 === 0, (kind % 2) * 4));
+          world.pass(ops([...waits, op("Sleep", "g", { name: "1s" })]));
+          for (const step of moves) {
+            world.nowMs += step.skipMs;
+            const input = inputOf(world, step);
+            if (input) world.decide(input);
+          }
+          world.nowMs += 2_000;
+        }
+        const ends = picks.flatMap((pick) => endOf(one, pick));
+        const counted = ends.map((end) => one.decide(end) !== null);
+        const joined = decideTogether(together.state, ends, together.context());
+        expect(joined?.counted ?? ends.map(() => false)).toEqual(counted.slice(0, joined?.counted.length));
+        if (!joined) return;
+        together.commit(joined.decision);
+        check(together, ends[counted.indexOf(true)] as StepEnd);
+        for (const late of ends.slice(joined.counted.length)) together.decide(late);
+        expect(outlineOf(together)).toEqual(outlineOf(one));
+      }),
+      { numRuns: runs(2000) },
+    );
+  });
+
+  test("together they may be too large for a run, where each alone is not", () => {
+    const world = new World();
+    world.pass(ops(["a", "b", "c"].map((id) => waitOp(id, "1h", false, 0))));
+    const text = JSON.stringify("x".repeat(40_000));
+    const ends = ["a", "b", "c"].map((key) => ({ type: "arrived", key, result: { type: "data", text } }) as const);
+    const joined = decideTogether(world.state, ends, world.context());
+    expect(joined?.counted).toEqual([true, true, true]);
+    expect(joined?.decision.log.at(-1)?.dataJson).toContain("RUN_TOO_LARGE");
   });
 
   test("DECIDE-5: a run that has ended never changes, whatever report arrives", () => {

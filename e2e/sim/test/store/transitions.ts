@@ -54,7 +54,7 @@ export class Transitions {
       cas,
       log,
       removeJobs: dice.chance(0.1) ? "all" : [...removed, ...kept],
-      ...(dice.chance(0.3) ? { endsJob: this.#jobOfNoRun() } : {}),
+      ...(dice.chance(0.3) ? { endsJobs: [this.#jobOfNoRun()] } : {}),
       addJobs: dice.chance(0.7) ? [this.#items.job(runId, functionId)] : [],
       ...(dice.chance(0.4) ? { addWaits: [this.#items.wait(runId, dice.pick(["a", "b"]))] } : {}),
       ...(dice.chance(0.3) ? { removeWaits: dice.pick(["all", ["a"], ["a", "b"]] as const) } : {}),

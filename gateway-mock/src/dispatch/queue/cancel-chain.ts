@@ -2,7 +2,8 @@
 import { continuedAs } from "@holdfast/engine";
 import type { Store } from "@holdfast/store";
 import type { RunCache } from "../run-cache.ts";
-import type { DecideOutcome, RunUpdater } from "./run-updater.ts";
+import type { DecideOutcome } from "./decide-outcome.ts";
+import type { RunUpdater } from "./run-updater.ts";
 
 export interface CancelChainParts {
   readonly store: Pick<Store, "loadRuns">;

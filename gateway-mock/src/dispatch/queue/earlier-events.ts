@@ -211,7 +211,7 @@ export class EarlierEvents {
         for (const payload of payloads) {
           if (!(await isMeant(payload))) continue;
           const result = { type: "data", text: payload } as const;
-          const outcome = await this.#parts.updater.apply(runId, { type: "arrived", key: sought.key, result }, null);
+          const outcome = await this.#parts.updater.endStep(runId, { type: "arrived", key: sought.key, result }, null);
           return outcome === "won" ? "given" : "over";
         }
       }

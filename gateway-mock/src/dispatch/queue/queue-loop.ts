@@ -4,7 +4,7 @@
  */
 import { messageOf, plainError, type TimerHandle } from "@holdfast/core";
 import { FETCH_QUEUE, FINISH_TIMEOUT, NEWER_QUEUE, needsWorker, type RunState } from "@holdfast/engine";
-import { type Fence, levelFor } from "@holdfast/store";
+import { type Fence, isRunTimer, levelFor } from "@holdfast/store";
 import type { Admission } from "../admission/admission.ts";
 import type { Backlog } from "../admission/backlog.ts";
 import type { DatabaseTime } from "../database-time.ts";
@@ -237,8 +237,13 @@ export class QueueLoop {
   }
 
   async #fireTimer(job: LeasedClaim, fence: Fence): Promise<void> {
+    const { updater } = this.#parts;
+    if (!isRunTimer(job.key)) {
+      await updater.endStep(job.runId, { type: "timer", jobId: job.id }, fence);
+      return;
+    }
     const startedMs = job.key === FINISH_TIMEOUT ? await this.#startedMsOf(job.runId) : null;
-    await this.#parts.updater.apply(job.runId, { type: "timer", jobId: job.id, startedMs }, fence);
+    await updater.apply(job.runId, { type: "timer", jobId: job.id, startedMs }, fence);
   }
 
   /** When a worker first had the run, as well as it is known; null = none had it yet. */

@@ -2,23 +2,22 @@
  * The only way a run changes: load, decide (packages/engine), commit, and emit what follows; again when another write
  * came first. Replies, timers, arrivals and cancellations all end here.
  */
-import { createUlidFactory, HoldfastError, messageOf, plainError, readClocks, type UlidFactory } from "@holdfast/core";
+import { createUlidFactory, HoldfastError, messageOf, plainError, type UlidFactory } from "@holdfast/core";
 import {
   type DecideContext,
   type Decision,
   type DeferMeta,
   decide,
+  decideTogether,
   type Expressions,
   type Input,
   isEnded,
-  laneOf,
-  needsWorker,
   type RunState,
   readMeta,
+  type StepEnd,
   seenText,
 } from "@holdfast/engine";
-import { type CommitOutcome, type Fence, isRefusedForData, type LostWhy, type NewJob } from "@holdfast/store";
-import type { Admission } from "../admission/admission.ts";
+import { type CommitOutcome, type Fence, isRefusedForData, type LostWhy } from "@holdfast/store";
 import type { DatabaseTime } from "../database-time.ts";
 import {
   type AfterCommit,
@@ -29,32 +28,22 @@ import {
   endsWaits,
   type LeasedJob,
 } from "../dispatcher-effects.ts";
-
 import type { EventIntake, Prepared } from "../events/event-intake.ts";
 import type { DispatcherCounters, DispatcherOptions } from "../ports.ts";
-import type { Functions } from "../registry/functions.ts";
-
 import type { CommitResult, DecidedTransition, RunCache } from "../run-cache.ts";
 import type { Spans } from "../spans.ts";
-import { leaseOf } from "../workers/connected-worker.ts";
 import type { Workers } from "../workers/workers.ts";
+import type { DecideOutcome } from "./decide-outcome.ts";
+import { type AskedEnd, JoinedEnds } from "./joined-ends.ts";
+import { NextJobs, type NextJobsParts } from "./next-jobs.ts";
 
-/** `nothing`: the input changes nothing (any more). `stale`: another worker has the work. */
-export type DecideOutcome = "won" | "nothing" | "stale" | "gone";
-
-export interface RunUpdaterParts {
+export interface RunUpdaterParts extends NextJobsParts {
   readonly runs: RunCache;
-  readonly workers: Workers;
-  readonly functions: Functions;
   readonly expressions: Expressions;
-  readonly counters: DispatcherCounters;
   readonly time: DatabaseTime;
   readonly spans: Spans;
   /** Where events that happen with a decision start what they start. */
   readonly intake: Pick<EventIntake, "prepareInternal" | "startPrepared" | "releasePrepared">;
-  readonly admission: Admission;
-  /** The lease of jobs that send notifications; null when this gateway takes no more of them. */
-  readonly notifyLease: () => NewJob["lease"];
 }
 
 const MAX_TRIES = 16;
@@ -62,13 +51,20 @@ const MAX_TRIES = 16;
 /** Where it is none of the outcomes of a decision, the decision is to be made again. */
 type CommitEnd = DecideOutcome | "again" | "signal" | "registry";
 
-/** How a decision is to be stored. */
+/** What a decision is made of, and how it is to be stored. */
 interface Asked {
+  readonly decide: (state: RunState, context: DecideContext) => Decision | null;
+  /** The input may mean something for a run that has ended. */
+  readonly revives: boolean;
   readonly fence: Fence | null;
-  readonly endsJob: string | undefined;
+  /** Jobs of no run that are over with the decision. */
+  readonly endedJobs: () => readonly string[];
   /** Its jobs may be for workers whose requests wait for room. */
   readonly mayWait: boolean;
 }
+
+const NO_JOBS: readonly never[] = [];
+const noJobs = () => NO_JOBS;
 
 /** A decision that is about to be stored. */
 interface PreparedCommit extends Pick<Committed, "leased" | "abandoned" | "endedWaits"> {
@@ -93,6 +89,8 @@ export class RunUpdater {
   readonly #counters: DispatcherCounters;
   readonly #emit: Emit<AfterCommit>;
   readonly newId: UlidFactory;
+  readonly #jobs: NextJobs;
+  readonly #ends: JoinedEnds;
 
   constructor(options: DispatcherOptions, parts: RunUpdaterParts, emit: Emit<AfterCommit>) {
     this.#options = options;
@@ -102,6 +100,11 @@ export class RunUpdater {
     this.#counters = parts.counters;
     this.#emit = emit;
     this.newId = createUlidFactory(options.clock, options.random);
+    this.#jobs = new NextJobs(options, parts);
+    this.#ends = new JoinedEnds(parts.runs, {
+      one: (runId, { end, fence, endsJob }) => this.#applyNow(runId, end, fence, endsJob),
+      together: (runId, asked) => this.#applyTogether(runId, asked),
+    });
   }
 
   context(takenSignals?: ReadonlySet<string>): DecideContext {
@@ -139,27 +142,56 @@ export class RunUpdater {
    * decision that is stored.
    */
   apply(runId: string, input: Input, fence: Fence | null, endsJob?: string): Promise<DecideOutcome> {
-    return this.#runs.serial(runId, () =>
-      this.#attempt(runId, input, fence, endsJob).catch((error: unknown) => {
-        if (input.type === "fail" || !fence || !isRefusedForData(error)) throw error;
-        this.#options.log("error", `Failing a run that cannot be stored: ${messageOf(error)}`, { runId });
-        const why = plainError("STORE_FAILED", messageOf(error));
-        return this.#attempt(runId, { type: "fail", jobId: fence.jobId, error: why }, fence);
-      }),
-    );
+    return this.#runs.serial(runId, () => this.#applyNow(runId, input, fence, endsJob));
   }
 
-  async #attempt(runId: string, input: Input, fence: Fence | null, endsJob?: string): Promise<DecideOutcome> {
+  /** As `apply`; ends that come while a decision on the run is being stored are decided on together. */
+  endStep(runId: string, end: StepEnd, fence: Fence | null, endsJob?: string): Promise<DecideOutcome> {
+    return this.#ends.decide(runId, { end, fence, endsJob });
+  }
+
+  #applyNow(runId: string, input: Input, fence: Fence | null, endsJob?: string): Promise<DecideOutcome> {
+    const endedJobs = endsJob === undefined ? noJobs : () => [endsJob];
+    return this.#attempt(runId, askedOf(input, fence, endedJobs)).catch((error: unknown) => {
+      if (input.type === "fail" || !fence || !isRefusedForData(error)) throw error;
+      this.#options.log("error", `Failing a run that cannot be stored: ${messageOf(error)}`, { runId });
+      const why = plainError("STORE_FAILED", messageOf(error));
+      return this.#attempt(runId, askedOf({ type: "fail", jobId: fence.jobId, error: why }, fence, noJobs));
+    });
+  }
+
+  /**
+   * Without the fences of timers, of which each is of another job: a timer that another gateway has decided on is none
+   * of this state's, or the state is an old one.
+   */
+  async #applyTogether(runId: string, asked: readonly AskedEnd[]): Promise<readonly DecideOutcome[]> {
+    const ends = asked.map(({ end }) => end);
+    let counted: readonly boolean[] = [];
+    const outcome = await this.#attempt(runId, {
+      decide: (state, context) => {
+        const joined = decideTogether(state, ends, context);
+        counted = joined?.counted ?? [];
+        return joined?.decision ?? null;
+      },
+      revives: false,
+      fence: null,
+      endedJobs: () => asked.flatMap(({ endsJob }, index) => (endsJob && counted[index] ? [endsJob] : [])),
+      mayWait: false,
+    });
+    return outcome === "won" ? counted.map((isCounted) => (isCounted ? "won" : "nothing")) : asked.map(() => outcome);
+  }
+
+  async #attempt(runId: string, asked: Asked): Promise<DecideOutcome> {
     let takenSignals: ReadonlySet<string> | undefined;
     let reloaded = false;
     for (let tries = 0; tries < MAX_TRIES; tries += 1) {
       const known = this.#runs.peek(runId);
       const state = known ?? (await this.#runs.load(runId));
       if (!state) return "gone";
-      const decision = decide(state, input, this.context(takenSignals));
+      const decision = asked.decide(state, this.context(takenSignals));
       if (!decision) {
         // The cached state may be older than the stored one.
-        if (!known || (isEnded(state.status) && input.type !== "revive" && input.type !== "resume")) return "nothing";
+        if (!known || (isEnded(state.status) && !asked.revives)) return "nothing";
         this.#runs.forget(runId);
         continue;
       }
@@ -175,9 +207,7 @@ export class RunUpdater {
           `The function of run ${runId} is not registered, so it cannot continue.`,
         );
       }
-      // A worker's report: the run was in memory before, and may be kept there until the worker has room for more.
-      const mayWait = input.type === "report";
-      const outcome = await this.#commit(state, decision, { fence, endsJob, mayWait });
+      const outcome = await this.#commit(state, decision, asked);
       if (outcome === "signal") takenSignals = await this.#addTakenSignals(decision, takenSignals);
       else if (outcome === "registry") this.#counters.registryMoved += 1;
       else if (outcome !== "again") return outcome;
@@ -224,14 +254,15 @@ export class RunUpdater {
   }
 
   /** In the turn in which the decision was made, as are the runs that its events start. */
-  #prepare(state: RunState, decision: Decision, { fence, endsJob, mayWait }: Asked): PreparedCommit {
+  #prepare(state: RunState, decision: Decision, { fence, endedJobs, mayWait }: Asked): PreparedCommit {
     const { intake, functions } = this.#parts;
     const { version: registryVersion } = functions;
-    const jobs = this.#inLanes(state, decision.addJobs);
-    const leased = this.#leaseJobs(jobs, decision.head.appVersion ?? state.appVersion, mayWait);
+    const appVersion = decision.head.appVersion ?? state.appVersion;
+    const { jobs, leased } = this.#jobs.prepare(state, decision.addJobs, appVersion, mayWait);
     const events = decision.events.map((event) => intake.prepareInternal(event));
-    const writes = writesOf(decision, events, { fence, addJobs: this.#withLeases(jobs, leased), registryVersion });
-    if (endsJob !== undefined) writes.endsJob = endsJob;
+    const writes = writesOf(decision, events, { fence, addJobs: jobs, registryVersion });
+    const endsJobs = endedJobs();
+    if (endsJobs.length > 0) writes.endsJobs = endsJobs;
     const abandoned = abandonedJobs(state, decision, fence);
     return { writes, leased, events, abandoned, endedWaits: endsWaits(state, decision) };
   }
@@ -241,7 +272,7 @@ export class RunUpdater {
     const { writes, leased, events, abandoned, endedWaits } = prepared;
     // Another gateway may have ended it before it was read again: no worker is to begin what is over.
     const isOver = isEnded(stored.status) && !isEnded(state.status);
-    if (isOver) this.#giveBack(leased, state);
+    if (isOver) this.#jobs.giveBack(leased, state);
     const { addJobs } = writes;
     const committed = { state, stored, endedWaits, abandoned, addJobs, leased: isOver ? NO_LEASES : leased, atMs };
     const limits = this.#parts.functions.get(state.functionId)?.limits;
@@ -254,11 +285,8 @@ export class RunUpdater {
 
   /** It was not stored. */
   #giveUp({ leased, events }: PreparedCommit, state: RunState): void {
-    this.#giveBack(leased, state);
+    this.#jobs.giveBack(leased, state);
     for (const one of events) this.#parts.intake.releasePrepared(one);
-  }
-  #giveBack(leased: readonly LeasedJob[], { functionId }: RunState): void {
-    for (const { worker } of leased) this.#workers.release(worker, functionId);
   }
 
   async #onLostCommit(why: LostWhy, registryVersion: number): Promise<CommitEnd> {
@@ -285,49 +313,18 @@ export class RunUpdater {
       this.#options.log("warn", `"${name ?? functionId}" is not deferred: ${rejected}`, { runId, functionId });
     }
   }
-
-  /** Jobs of a run that is held back are held back as its first one was, or as its function says of all its runs. */
-  #inLanes({ flow, functionId }: RunState, jobs: readonly NewJob[]): readonly NewJob[] {
-    const fn = this.#parts.functions.get(functionId);
-    const limited = flow ? flow.slots.length > 0 : fn?.limits;
-    if (!flow && !limited) return jobs;
-    const lane = limited || fn?.limits ? laneOf(fn?.onlyLane?.slots ?? flow?.slots ?? []) : null;
-    const priority = flow?.priority ?? 0;
-    return jobs.map((job) => (needsWorker(job) ? { ...job, priority, ...(lane ? { lane } : {}) } : job));
-  }
-
-  /** Reserves places for jobs that are due at once. */
-  #leaseJobs(jobs: readonly NewJob[], appVersion: string, mayWait: boolean): LeasedJob[] {
-    const leased: LeasedJob[] = [];
-    if (jobs.length === 0) return leased;
-    const leasedAt = readClocks(this.#options.clock);
-    for (const job of jobs) {
-      if (!needsWorker(job)) continue;
-      const { functionId, lane, delayMs, notBeforeMs } = job;
-      const [isDue, isLimited] = [!delayMs && !notBeforeMs, Boolean(lane)];
-      const work = { at: "NEXT_JOB", functionId, version: appVersion, isDue, isLimited } as const;
-      const reserved = this.#parts.admission.reserve(work, mayWait);
-      if (reserved.may) leased.push({ job, worker: reserved.worker, leasedAt });
-      else if (reserved.why === "NO_ROOM" || reserved.why === "NO_WORKER_IN_QUEUE") break;
-    }
-    this.#counters.leasedOnCreation += leased.length;
-    return leased;
-  }
-
-  #withLeases(jobs: readonly NewJob[], leased: readonly LeasedJob[]): readonly NewJob[] {
-    if (jobs.length === 0) return jobs;
-    const { gatewayId } = this.#options.settings;
-    const workerOf = new Map(leased.map(({ job, worker }) => [job, worker]));
-    return jobs.map((job) => {
-      const worker = workerOf.get(job);
-      if (worker) return leasedJob(job, leaseOf(worker, gatewayId));
-      return job.kind === "child" || job.kind === "earlier" ? leasedJob(job, this.#parts.notifyLease() ?? null) : job;
-    });
-  }
 }
 
-/** What it was made without comes first, here and where more is copied in each run: `docs/decisions/0148`. */
-const leasedJob = (job: NewJob, lease: NewJob["lease"]): NewJob => ({ lease: lease ?? null, ...job });
+function askedOf(input: Input, fence: Fence | null, endedJobs: () => readonly string[]): Asked {
+  return {
+    decide: (state, context) => decide(state, input, context),
+    revives: input.type === "revive" || input.type === "resume",
+    fence,
+    endedJobs,
+    // A worker's report: the run was in memory before, and may be kept there until the worker has room for more.
+    mayWait: input.type === "report",
+  };
+}
 
 const noneTaken = (): boolean => false;
 

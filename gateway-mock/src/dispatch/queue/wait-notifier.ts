@@ -19,10 +19,11 @@ import type { DatabaseTime } from "../database-time.ts";
 
 import type { DispatcherOptions } from "../ports.ts";
 import type { RunCache } from "../run-cache.ts";
+import type { DecideOutcome } from "./decide-outcome.ts";
 import { DeliveryOrder, type EventDelivery } from "./delivery-order.ts";
 import type { EarlierEvents } from "./earlier-events.ts";
 import { KeptJobs } from "./kept-jobs.ts";
-import type { DecideOutcome, RunUpdater } from "./run-updater.ts";
+import type { RunUpdater } from "./run-updater.ts";
 
 /** Notifies waiting runs: `key` names the event or the run that ended. */
 export interface NotifyJob {
@@ -212,7 +213,7 @@ export class WaitNotifier {
       if (wait.kind === "event") {
         if (state.open.get(key)?.earlier && (await earlierEvents.giveEarlier({ runId, key }))) return null;
         const result = { type: "data", text: event.payloadJson } as const;
-        return await updater.apply(runId, { type: "arrived", key, result }, null, endsJob);
+        return await updater.endStep(runId, { type: "arrived", key, result }, null, endsJob);
       }
       const reason = `The run was cancelled by the event "${plainName(event.name)}" (${event.id}).`;
       return await updater.apply(runId, { type: "cancel", reason, waitKey: key }, null, endsJob);
@@ -225,7 +226,7 @@ export class WaitNotifier {
     const { runs, updater } = this.#parts;
     runs.retain(runId);
     try {
-      return await updater.apply(runId, { type: "arrived", key, result }, null, endsJob);
+      return await updater.endStep(runId, { type: "arrived", key, result }, null, endsJob);
     } finally {
       runs.release(runId);
     }

@@ -27,6 +27,7 @@ import {
   ensurePass,
   finish,
   isClosed,
+  isSettled,
   retryDelayMs,
   settle,
   sizeProblem,
@@ -78,17 +79,9 @@ export function decide(state: RunState, input: Input, ctx: DecideContext): Decis
         if (isClosed(draft)) break;
       }
       return draft.log.length > 0 ? finish(draft) : null;
-    case "timer": {
-      const job = jobById(state, input.jobId);
-      if (job?.kind !== "timer") return null;
-      decideTimer(draft, job, input.startedMs ?? null);
-      return finish(draft);
-    }
-    case "arrived": {
-      if (!state.waits.includes(input.key) || state.memo.has(input.key)) return null;
-      endStep(draft, input.key, input.result);
-      return finish(draft);
-    }
+    case "timer":
+    case "arrived":
+      return take(draft, input) ? finish(draft) : null;
     case "fetched": {
       const job = jobById(state, input.jobId);
       if (job?.kind !== "fetch") return null;
@@ -113,6 +106,43 @@ export function decide(state: RunState, input: Input, ctx: DecideContext): Decis
   }
 }
 
+/** What ends a step that waits: its time is over, or what it waits for has come. */
+export type StepEnd = Extract<Input, { readonly type: "timer" | "arrived" }>;
+
+export interface JoinedDecision {
+  readonly decision: Decision;
+  /**
+   * In the order of the ends: whether it changes anything, coming after those before it. Shorter than they are where one
+   * of them ends the run or makes it undo its steps: what comes after that is to be decided on afterwards.
+   */
+  readonly counted: readonly boolean[];
+}
+
+/** As `decide` for each of them, one after the other, in one decision. Null: none of them means anything. */
+export function decideTogether(state: RunState, ends: readonly StepEnd[], ctx: DecideContext): JoinedDecision | null {
+  if (isEnded(state.status)) return null;
+  const draft = draftOf(state, ctx);
+  const counted: boolean[] = [];
+  for (const end of ends) {
+    if (isClosed(draft)) break;
+    counted.push(take(draft, end));
+  }
+  return counted.includes(true) ? { decision: finish(draft), counted } : null;
+}
+
+/** False: it means nothing (any more). */
+function take(draft: Draft, end: StepEnd): boolean {
+  if (end.type === "timer") {
+    const job = jobById(draft, end.jobId);
+    if (job?.kind !== "timer") return false;
+    decideTimer(draft, job, end.startedMs ?? null);
+    return true;
+  }
+  if (!draft.waits.has(end.key) || isSettled(draft, end.key)) return false;
+  endStep(draft, end.key, end.result);
+  return true;
+}
+
 /** A run whose compensations failed, or were not all run, is live again; only those are made again. */
 function revive(state: RunState, ctx: DecideContext): Decision | null {
   if (state.status !== "FAILED" || !isCompensating(state) || !isUndoingIncomplete(state)) return null;
@@ -123,7 +153,7 @@ function revive(state: RunState, ctx: DecideContext): Decision | null {
   return { ...finish(draft), revives: true };
 }
 
-function jobById(state: RunState, jobId: string): JobState | undefined {
+function jobById(state: Pick<RunState, "jobs">, jobId: string): JobState | undefined {
   for (const job of state.jobs.values()) if (job.id === jobId) return job;
   return undefined;
 }
@@ -226,7 +256,8 @@ function endStep(draft: Draft, key: string, result: StepResult): void {
   const meta = waitMeta(draft, key, draft.state.attempts.get(key) ?? 0);
   const row =
     result.type === "data" ? stepCompletedRow(key, meta, result.text) : stepFailedRow(key, meta, result.error);
-  const problem = sizeProblem(draft.state, draft.ctx, draft.state.memo.size + 1, [row]);
+  const { state, ctx, log, settled } = draft;
+  const problem = sizeProblem(state, ctx, state.memo.size + settled.size + 1, [...log, row]);
   if (problem !== null) return failWith(draft, "RUN_TOO_LARGE", problem);
   // What a run waited for before it began to undo brings nothing on: a pass would do what a step's job does already.
   if (settle(draft, key, row) && !isCompensating(draft.state)) ensurePass(draft);

@@ -316,8 +316,8 @@ export interface Transition {
   readonly head?: HeadPatch;
   /** Needs `cas`. Ids of jobs of this run; removed before `addJobs` are added. */
   readonly removeJobs: readonly string[] | "all";
-  /** Needs `cas`. A job of no run that is over with it, whatever its epoch is by now. */
-  readonly endsJob?: string;
+  /** Needs `cas`. Jobs of no run that are over with it, whatever their epochs are by now. */
+  readonly endsJobs?: readonly string[];
   /** Needs `cas` or `create`. */
   readonly addJobs: readonly NewJob[];
   /** Needs `cas`. Keys of waits of this run; removed before `addWaits` are added. */

@@ -88,7 +88,7 @@ export function needsOf(units: readonly Unit[]): Needs {
         eventKeys.set(eventKeyOf(name, key), { name, key, eventId: id, keptMs });
       continue;
     }
-    const { fence, cas, create, runId, log, seen = 0, removeJobs, endsJob } = unit.transition;
+    const { fence, cas, create, runId, log, seen = 0, removeJobs, endsJobs = NOTHING } = unit.transition;
     const { events = NOTHING, addWaits = NOTHING } = unit.transition;
     for (const { event } of events) eventNames.add(event.name);
     for (const wait of addWaits) if (wait.kind === "signal") signals.add(wait.name);
@@ -98,7 +98,7 @@ export function needsOf(units: readonly Unit[]): Needs {
     if (!create && log.length > 0) additions.push({ runId, seen, facts: log });
     if (removeJobs === "all") jobsOfRuns.add(runId);
     else for (const id of removeJobs) jobIds.add(id);
-    if (endsJob !== undefined) jobIds.add(endsJob);
+    for (const id of endsJobs) jobIds.add(id);
     if (cas !== null && removeJobs !== "all") passesOfRuns.add(runId);
   }
   return {
@@ -216,7 +216,7 @@ function planTransition(transition: Transition, scene: Scene): UnitResult {
   });
   if (transition.removeJobs === "all") writes.removeJobsOfRuns.push(runId);
   else writes.removeJobs.push(...transition.removeJobs);
-  if (transition.endsJob !== undefined) writes.removeJobs.push(transition.endsJob);
+  if (transition.endsJobs) writes.removeJobs.push(...transition.endsJobs);
   writes.jobs.push(...transition.addJobs);
   if (removeWaits === "all") writes.removeWaitsOfRuns.push(runId);
   else for (const key of removeWaits) writes.removeWaits.push({ runId, key });

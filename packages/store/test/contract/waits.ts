@@ -69,7 +69,7 @@ export function waitsContract(bench: ContractBench): void {
         log: [logRow("STEP_COMPLETED", "w")],
         head: { status: "RUNNING" },
         removeJobs: [],
-        endsJob: id,
+        endsJobs: [id],
         addJobs: [],
         removeWaits: ["w"],
       };
@@ -82,7 +82,7 @@ export function waitsContract(bench: ContractBench): void {
       expect(await bench.store.getRun(run.runId)).toMatchObject({ jobs: [{ id: run.jobId }] });
       await end(run);
       const malformed = { ...arrived, cas: null, head: undefined, removeWaits: undefined } as unknown as Transition;
-      await expect(bench.store.commit(malformed)).rejects.toThrow("`endsJob` needs `cas`");
+      await expect(bench.store.commit(malformed)).rejects.toThrow("`endsJobs` needs `cas`");
     });
 
     it("a wait is found by the event's values at its indexed paths, page by page", async () => {
