@@ -137,7 +137,9 @@ export class Session {
         return this.#status("READY");
       case "pause":
         this.#attached?.pause(effect.said === true);
-        return this.#status("DRAINING");
+        // A worker that is gone did not drain first: `gone` follows.
+        if (this.#driver.state.phase !== "closed") this.#status("DRAINING");
+        return;
       case "deliver":
         return this.#deliver(effect.frame);
       case "gone":

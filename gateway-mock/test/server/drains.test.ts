@@ -74,7 +74,7 @@ test("a drain outlives the worker's connection, and gateways", async () => {
   });
   expect((await runDetail(gateway, runId)).waiting).toMatchObject({
     reason: "NO_ROOM",
-    message: 'All workers of the app "shop" that may run it are paused or drained.',
+    message: 'All workers of the app "shop" that may run it are drained.',
   });
   expect(taken).toEqual([]);
   await post(gateway, "/v1/workers/web-1/resume");
@@ -87,4 +87,17 @@ test("a worker that is not connected cannot be drained", async () => {
     code: "NOT_FOUND",
     error: 'No worker with the id "web-1" is connected.',
   });
+});
+
+test("the log does not say of a worker that was killed that it was draining before", async () => {
+  const lines: string[] = [];
+  const gateway = await bench.gateway({ log: (_, message) => void lines.push(message) });
+  const worker = await bench.worker(gateway, { instanceId: "web-1" });
+  worker.cut();
+  await waitFor(async () => lines.find((line) => line.endsWith("(web-1): disconnected")), { what: "the line" });
+  expect(lines.filter((line) => line.includes("(web-1)"))).toEqual([
+    "shop (web-1): connecting",
+    "shop (web-1): ready",
+    "shop (web-1): disconnected",
+  ]);
 });
