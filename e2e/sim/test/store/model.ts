@@ -68,7 +68,9 @@ function dump(tables: Tables): Record<string, readonly unknown[]> {
       return { id: event.id, name: event.name, receivedMs, runIds: runIds.join(" "), payload: event.payloadJson };
     }),
     flowRules: [...tables.flowRules.rows.values()].map(({ live: _live, changed: _changed, ...row }) => {
-      return { ...row, expiresMs: row.expiresMs === Number.POSITIVE_INFINITY ? null : row.expiresMs };
+      const expiresMs = row.expiresMs === Number.POSITIVE_INFINITY ? null : row.expiresMs;
+      // That of a throttle is the id of a claim.
+      return { ...row, data: row.kind === "throttle" ? "" : row.data, expiresMs };
     }),
     crons: [...tables.crons.rows.values()].map((row) => ({ ...row })),
     waits: tables.runsTable.waits.all(),

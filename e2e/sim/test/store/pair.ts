@@ -78,10 +78,10 @@ const settled = <T>(promise: Promise<T>): Promise<Settled<T>> =>
     (error: { code?: unknown }): Settled<T> => ({ ok: false, code: error.code }),
   );
 
-/** Without what must differ: numbers of log rows, random uuids; and JSON of lost leases as Postgres writes it. */
+/** Without what must differ: numbers of log rows, random uuids, ids of claims; and JSON of lost leases as Postgres writes it. */
 function plain(value: unknown): unknown {
   const text = JSON.stringify(value, (name, inner: unknown) => {
-    if (name === "seq" || name === "uuid") return undefined;
+    if (name === "seq" || name === "uuid" || name === "claimId") return undefined;
     if (name === "log") return inOrder(inner as readonly LogLine[]);
     if (name === "dataJson") return canonical(inner);
     return inner;

@@ -47,8 +47,8 @@ const DUMPS = {
     slot_a AS "slotA", slot_b AS "slotB", throttle, ${ms("unplaced_since")} AS "unplacedSinceMs",
     wanted_version AS "wantedVersion" FROM holdfast.queue`,
   events: `SELECT id, name, ${ms("received_at")} AS "receivedMs", run_ids AS "runIds", payload FROM holdfast.whole_events`,
-  flowRules: `SELECT function_id AS "functionId", kind, key, count, ${ms("at")} AS "atMs", run_id AS "runId", data,
-    ${ms("due_at")} AS "dueMs", CASE WHEN expires_at = 'infinity' THEN NULL ELSE ${ms("NULLIF(expires_at, 'infinity')")} END AS "expiresMs"
+  flowRules: `SELECT function_id AS "functionId", kind, key, count, ${ms("at")} AS "atMs", run_id AS "runId",
+    CASE WHEN kind <> 'throttle' THEN data ELSE '' END AS data, ${ms("due_at")} AS "dueMs", CASE WHEN expires_at = 'infinity' THEN NULL ELSE ${ms("NULLIF(expires_at, 'infinity')")} END AS "expiresMs"
     FROM holdfast.gates`,
   crons: `SELECT function_id AS "functionId", cron, app_id AS "appId", jitter_ms AS "jitterMs", ${ms("next_at")} AS "nextMs" FROM holdfast.crons`,
   waits: `SELECT run_id AS "runId", key, kind, name, expression, match, ${ms("began_at")} AS "beganMs", ${ms("expires_at")} AS "expiresMs" FROM holdfast.waits`,
