@@ -11,6 +11,7 @@ import {
   LOG_LEVELS,
   type LoggerLike,
   type LogLevelChoice,
+  messageOf,
   parseDurationMs,
 } from "@holdfast/core";
 
@@ -220,13 +221,10 @@ export function asInteger(min: number, max = Number.MAX_SAFE_INTEGER): OptionPar
 export function asDurationMs(bounds: { readonly minMs?: number; readonly maxMs?: number } = {}): OptionParser<number> {
   return (value, source) => {
     try {
-      return parseDurationMs(value as DurationInput, source, bounds);
+      return parseDurationMs(value as DurationInput, capitalised(source), bounds);
     } catch (cause) {
-      throw invalidOption(
-        source,
-        `is not a valid duration: ${describeValue(value)}. Give milliseconds or a string such as "25s".`,
-        cause,
-      );
+      // It says whether it is no duration at all, or one that is too short or too long.
+      throw new HoldfastError("OPTION_INVALID", messageOf(cause), { cause });
     }
   };
 }

@@ -23,7 +23,10 @@ export interface OutgoingEvent<Name extends string = string, Data = unknown> {
   readonly data?: Data;
   /** Events with the same id start functions only once. Default: made by the gateway. */
   readonly id?: string;
-  /** When it happened, in milliseconds since the Unix epoch. Default: now. */
+  /**
+   * When it happened, in milliseconds since the Unix epoch; what an event of the future starts begins then. Default: when
+   * the gateway receives it, by the gateway's clock.
+   */
   readonly ts?: number;
   readonly v?: string;
   readonly user?: unknown;

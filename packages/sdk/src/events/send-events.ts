@@ -73,7 +73,7 @@ async function encodeEvents(
     const { name, data } = event;
     const schema = attached ?? (schemas && Object.hasOwn(schemas, name) ? schemas[name] : undefined);
     if (schema) await validateData(schema, data, name);
-    texts.push(encodeEvent(event, clock, trace));
+    texts.push(encodeEvent(event, trace));
   }
   return `[${texts.join(",")}]`;
 }
@@ -105,7 +105,10 @@ function checkEvent(
   nowMs: number,
 ): asserts event is Record<string, unknown> & OutgoingEvent {
   const { name, data, id, ts, v } = event;
-  if (typeof name !== "string" || name === "") throw invalid("An event has no name.");
+  if (name === undefined || name === "") throw invalid("An event has no name: `name` must be a non-empty string.");
+  if (typeof name !== "string") {
+    throw invalid(`The name of an event must be a non-empty string, not ${describeValue(name)}.`);
+  }
   if (name.length > WIRE_LIMITS.maxEventNameLength) {
     throw invalid(
       `The event name "${name.slice(0, 40)}..." is longer than ${WIRE_LIMITS.maxEventNameLength} characters.`,
@@ -133,11 +136,15 @@ const MAX_AHEAD_MS = MAX_DURATION_MS + 86_400_000;
 const isTimestamp = (ts: unknown, nowMs: number): boolean =>
   typeof ts === "number" && Number.isInteger(ts) && ts >= 0 && ts <= nowMs + MAX_AHEAD_MS;
 
-function encodeEvent(event: OutgoingEvent, clock: Clock, trace: object): string {
+/**
+ * Without a `ts` the gateway gives it one. This process's clock may be ahead of the gateway's, which would take that for
+ * a wish to start later.
+ */
+function encodeEvent(event: OutgoingEvent, trace: object): string {
   const { name, data, id, ts, v, user, meta } = event;
   let text: string;
   try {
-    text = JSON.stringify({ name, data: data ?? {}, id, ts: ts ?? clock.nowMs(), v, user, meta, ...trace });
+    text = JSON.stringify({ name, data: data ?? {}, id, ts, v, user, meta, ...trace });
   } catch (cause) {
     const why = jsonProblem({ data, user, meta }, cause, 1);
     throw new HoldfastError("EVENT_INVALID", `The data of event "${name}" is not JSON: ${why}`, { cause });

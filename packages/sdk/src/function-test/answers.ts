@@ -8,6 +8,7 @@ import { isRecord, type Op } from "@holdfast/protocol";
 import { HoldfastError, mockOf } from "../sdk.ts";
 import type { StepCall } from "../steps/step-call.ts";
 import type { StepAnswer } from "./test-types.ts";
+import { unusedText } from "./unused-answers.ts";
 
 /** What a test gives to a step that waits: when, and how the step ends then. */
 export interface Answer {
@@ -25,6 +26,7 @@ export type InvokedRun = (
 /** The answers a test gives to steps. */
 export class Answers {
   readonly #byId = new Map<string, StepAnswer>();
+  readonly #used = new Set<string>();
 
   constructor(answers: readonly StepAnswer[]) {
     for (const answer of answers) this.#byId.set(answer.id, answer);
@@ -35,8 +37,20 @@ export class Answers {
     return [...this.#byId.keys()];
   }
 
+  /** Those that no step has asked for. */
+  get unused(): readonly string[] {
+    return this.ids.filter((id) => !this.#used.has(id));
+  }
+
+  has(fullId: string): boolean {
+    return mockOf((id) => this.#byId.get(id), fullId) !== undefined;
+  }
+
+  /** For the step, which uses it. */
   find(fullId: string): StepAnswer | undefined {
-    return mockOf((id) => this.#byId.get(id), fullId);
+    const found = mockOf((id) => this.#byId.get(id), fullId);
+    if (found !== undefined) this.#used.add(found.id);
+    return found;
   }
 
   /** A body of the author's is replaced by the test's. */
@@ -62,7 +76,7 @@ export class Answers {
       if (op.op === "WaitForEvent" || op.op === "WaitForSignal") return undefined;
       const { function_id: slug, payload } = op.opts ?? {};
       const run = op.op === "InvokeFunction" ? await invoke(String(slug), payload, nowMs) : undefined;
-      if (run === undefined) throw unanswered(op, fullId);
+      if (run === undefined) throw unanswered(op, fullId, this.unused);
       return { atMs: nowMs + run.elapsedMs, result: run.result };
     }
     const afterMs = answer.after === undefined ? 0 : parseDurationMs(answer.after, `\`after\` of step "${fullId}"`);
@@ -104,13 +118,13 @@ async function recorded(value: unknown, url: string): Promise<unknown> {
   return { url, status_code: 200, headers: { "content-type": "application/json" }, body };
 }
 
-function unanswered(op: Op, fullId: string): HoldfastError {
+function unanswered(op: Op, fullId: string, unused: readonly string[]): HoldfastError {
   const what =
     op.op === "InvokeFunction"
       ? `invokes the function "${String(op.opts?.function_id)}"`
       : `makes an HTTP request to ${String(op.opts?.url)}`;
   return new HoldfastError(
     "TEST_STEP_UNANSWERED",
-    `Step "${fullId}" ${what}, which this test does not answer: add { id: "${fullId}", handler: () => ... } to \`steps\`${op.op === "InvokeFunction" ? ", or the function to `functions`" : ""}.`,
+    `Step "${fullId}" ${what}, which this test does not answer: add { id: "${fullId}", handler: () => ... } to \`steps\`${op.op === "InvokeFunction" ? ", or the function to `functions`" : ""}.${unusedText(unused)}`,
   );
 }

@@ -8,6 +8,7 @@ import type { OutputOf } from "../steps/references.ts";
 import type { StepResult } from "../steps/step-result.ts";
 import { runForTest } from "./played-run.ts";
 import type { FunctionTestOptions, TestRun, TestStep } from "./test-types.ts";
+import { unusedText } from "./unused-answers.ts";
 
 /**
  * Runs a function in memory: without a gateway, without a database, and time passes at once. The code that runs it is what
@@ -52,7 +53,7 @@ export class FunctionTest<const Fn extends HoldfastFunction> {
     const met = run.steps.map((each) => `"${each.id}"`).join(", ") || "none";
     throw new HoldfastError(
       "NOT_FOUND",
-      `The run ended as ${run.status} without the step "${stepId}"; its steps were ${met}.`,
+      `The run ended as ${run.status} without the step "${stepId}"; its steps were ${met}.${unusedText(run.unusedAnswers)}`,
     );
   }
 

@@ -24,6 +24,7 @@ import { FunctionRun } from "./function-run.ts";
 import { MemoryRun } from "./memory-run.ts";
 import { viewOf } from "./step-view.ts";
 import type { FunctionTestOptions, TestRun } from "./test-types.ts";
+import { misnamedAnswers, type TimedOutWait } from "./unused-answers.ts";
 
 /** What a handler in a thread asks of the test. */
 type TestCall = Parameters<Parameters<typeof openThreadedHandlers>[0]["answer"]>[0];
@@ -39,6 +40,7 @@ interface Played<Output> {
   readonly error: PlainError | undefined;
   /** The event that a gateway makes of its failure. */
   readonly failedEvent: EventPayload | undefined;
+  readonly timedOut: readonly TimedOutWait[];
 }
 
 /** Runs the function, the functions that it invokes, and its `onFailure`. With `isolation: "real"` each run has threads of its own. */
@@ -70,24 +72,35 @@ async function runInMemory<Output>(
   const definition = definitionOf(fn) as FunctionDefinition;
   const nowMs = options.nowMs ?? systemClock.nowMs();
   const events = eventsOf(definition, options, nowMs);
-  const played = await play<Output>(fn, definition.config.id, events, { ...options, nowMs }, until);
+  // One object for both runs: what only `onFailure` uses is used.
+  const answers = new Answers(options.steps ?? []);
+  const played = await play<Output>(fn, definition.config.id, events, { ...options, nowMs, answers }, until);
   const { failureConfig } = definition;
-  if (played.failedEvent === undefined || failureConfig === undefined) return played;
-  const { run: onFailure } = await play(
+  if (played.failedEvent === undefined || failureConfig === undefined) return withHints(definition, played);
+  const { run: onFailure, timedOut } = await play(
     fn,
     failureConfig.id,
     [played.failedEvent],
-    { ...options, nowMs: nowMs + played.run.elapsedMs },
+    { ...options, nowMs: nowMs + played.run.elapsedMs, answers },
     undefined,
   );
-  return { ...played, run: { ...played.run, onFailure } };
+  const run = { ...played.run, unusedAnswers: answers.unused, onFailure };
+  return withHints(definition, { ...played, run, timedOut: [...played.timedOut, ...timedOut] });
+}
+
+/** Logs which answers were probably meant for a wait that timed out: the run itself may look as it should. */
+function withHints<Output>({ client }: FunctionDefinition, played: Played<Output>): Played<Output> {
+  const { logger, logLevel } = client.options;
+  const log = logFor(logger, logLevel);
+  for (const hint of misnamedAnswers(played.run.unusedAnswers, played.timedOut)) log("warn", hint);
+  return played;
 }
 
 async function play<Output>(
   fn: HoldfastFunction,
   slug: string,
   events: readonly EventPayload[],
-  options: RunOptions & { readonly nowMs: number },
+  options: RunOptions & { readonly nowMs: number; readonly answers: Answers },
   until: string | undefined,
 ): Promise<Played<Output>> {
   const { client, config, failureConfig, isolate } = definitionOf(fn) as FunctionDefinition;
@@ -95,10 +108,9 @@ async function play<Output>(
   const { maxAttempts, deadlineInMs, finishInMs } = readRunOptions(
     JSON.stringify(slug === failureConfig?.id ? failureConfig : config),
   );
-  const { nowMs } = options;
+  const { nowMs, answers } = options;
   const memory = new MemoryRun({ appId, appVersion, slug, events, maxAttempts, deadlineInMs, finishInMs, nowMs });
   const sent: Sent = { events: [], signals: [] };
-  const answers = new Answers(options.steps ?? []);
   const app = { client: recording(client, sent, memory), functions: [fn] };
   const isThreaded = options.isolated !== undefined && isolate !== undefined && slug === config.id;
   const strategy = isThreaded ? await inThreads(app, answers) : here(app, answers, options.isolated);
@@ -130,8 +142,20 @@ async function play<Output>(
     sentSignals: sent.signals,
     elapsedMs: memory.nowMs - nowMs,
     passes: played.passes,
+    unusedAnswers: answers.unused,
   };
-  return { run, error, failedEvent: played.failedEvent };
+  return { run, error, failedEvent: played.failedEvent, timedOut: timedOutOf(played, run, answers) };
+}
+
+function timedOutOf({ steps }: FunctionRun, run: TestRun, answers: Answers): TimedOutWait[] {
+  const ended = new Set(
+    run.steps.flatMap(({ id, status, output }) => (status === "completed" && output === null ? [id] : [])),
+  );
+  return [...steps.values()].flatMap(({ fullId, op }) => {
+    const isWait = op.op === "WaitForEvent" || op.op === "WaitForSignal";
+    if (!isWait || !ended.has(fullId) || answers.has(fullId)) return [];
+    return [{ stepId: fullId, waitedFor: op.name ?? "" }];
+  });
 }
 
 type TestStrategy = ExecutionStrategy & { close?(): Promise<void> };

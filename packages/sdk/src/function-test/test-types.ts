@@ -75,6 +75,11 @@ export interface TestRun<Output = unknown> {
   readonly elapsedMs: number;
   /** How often the handler was started. */
   readonly passes: number;
+  /**
+   * The ids of the answers in `steps` that no step has used: those of a branch that was not taken, of steps behind the one
+   * that `runUntil` names, and those with a wrong id.
+   */
+  readonly unusedAnswers: readonly string[];
   /** The run of `onFailure`, when there is one and this run has failed. */
   readonly onFailure?: TestRun;
 }

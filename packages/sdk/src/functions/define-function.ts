@@ -12,7 +12,7 @@ import { type RetryIf, type RetryPolicy, readRetryIf } from "../steps/retry-poli
 import type { StepTools } from "../steps/step-types.ts";
 import type { AppClient } from "./app-client.ts";
 import { FunctionChecks } from "./function-checks.ts";
-import { type FunctionConfig, failureConfig, functionConfig, idOf, queueOf, retryPolicyOf } from "./function-config.ts";
+import { type FunctionConfig, failureConfig, functionConfig, queueOf, retryPolicyOf } from "./function-config.ts";
 import type { FunctionOptions } from "./function-options.ts";
 import { type IsolatedHandler, isolatedHandlerOf } from "./isolate-option.ts";
 import { hintsOf } from "./name-hints.ts";
@@ -111,7 +111,7 @@ export function defineFunction(
   handler: unknown,
 ): HoldfastFunction {
   const appId = client.options.id;
-  const check: FunctionChecks = new FunctionChecks(idOf(options));
+  const check: FunctionChecks = new FunctionChecks(options);
   checkHandler(check, options, handler);
   const hints = hintsOf(client.schemas, options);
   const config = functionConfig(appId, options, hints);

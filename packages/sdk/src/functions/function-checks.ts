@@ -16,19 +16,21 @@ import { wireDuration } from "../steps/wire-duration.ts";
 import { conditionProblem } from "./condition-text.ts";
 
 const MAX_EXPRESSION_LENGTH = 8192;
-export const SECOND_MS = 1000;
+const SECOND_MS = 1000;
 export const DAY_MS = 86_400_000;
 
 /** Reads the options of one function; whatever is wrong becomes a `FUNCTION_INVALID` that names function and option. */
 export class FunctionChecks {
-  readonly functionId: string;
+  /** The function, as messages call it. */
+  readonly subject: string;
 
-  constructor(functionId: string) {
-    this.functionId = functionId;
+  /** @param options of the function, as they were given */
+  constructor(options: unknown) {
+    this.subject = subjectOf(options);
   }
 
   fail(problem: string, cause?: unknown): never {
-    throw new HoldfastError("FUNCTION_INVALID", `Function "${this.functionId}": ${problem}`, { cause });
+    throw new HoldfastError("FUNCTION_INVALID", `${this.subject}: ${problem}`, { cause });
   }
 
   ensure(condition: boolean, problem: string): asserts condition {
@@ -79,13 +81,24 @@ export class FunctionChecks {
   }
 
   /** A duration in the form the wire has it. */
-  duration(value: unknown, name: string, bounds: { readonly minMs?: number; readonly maxMs?: number } = {}): string {
+  duration(value: unknown, name: string, bounds: { readonly maxMs?: number } = {}): string {
+    return wireDuration(this.durationMs(value, name, bounds));
+  }
+
+  /** A second or longer. */
+  durationMs(value: unknown, name: string, bounds: { readonly maxMs?: number } = {}): number {
     try {
-      return wireDuration(parseDurationMs(value as DurationInput, `\`${name}\``, { minMs: SECOND_MS, ...bounds }));
+      return parseDurationMs(value as DurationInput, `\`${name}\``, { minMs: SECOND_MS, ...bounds });
     } catch (cause) {
       return this.fail(messageOf(cause), cause);
     }
   }
+}
+
+function subjectOf(options: unknown): string {
+  const { id } = (options ?? {}) as { readonly id?: unknown };
+  if (id === undefined || id === "") return "A function without an id";
+  return typeof id === "string" ? `Function "${id.slice(0, 200)}"` : `A function with the id ${describeValue(id)}`;
 }
 
 /** The entries whose value is not undefined, in the order given. */

@@ -5,7 +5,17 @@ import { isStandardSchema } from "../events/event-types.ts";
 import { instantOf } from "../steps/points-in-time.ts";
 import { type RetryPolicy, readRetries } from "../steps/retry-policy.ts";
 import { cronProblem } from "./cron-text.ts";
-import { compact, DAY_MS, FunctionChecks, SECOND_MS } from "./function-checks.ts";
+import {
+  batchOf,
+  concurrencyOf,
+  debounceOf,
+  optionalExpression,
+  priorityOf,
+  rateLimitOf,
+  singletonOf,
+  throttleOf,
+} from "./flow-options.ts";
+import { compact, DAY_MS, FunctionChecks } from "./function-checks.ts";
 import { DEFAULT_RETRIES, type FunctionOptions } from "./function-options.ts";
 
 /** One element of what an app registers: plain JSON, as the wire protocol has it. */
@@ -51,14 +61,13 @@ const KNOWN = [
 
 const MAX_TRIGGERS = 10;
 const MAX_CANCELS = 5;
-const MAX_CONCURRENCY = 2;
 
 /**
  * The function's configuration for the gateway.
  * @throws HoldfastError `FUNCTION_INVALID` that names the function and the option
  */
 export function functionConfig(appId: string, options: FunctionOptions, hints: readonly string[] = []): FunctionConfig {
-  const check = new FunctionChecks(idOf(options));
+  const check = new FunctionChecks(options);
   check.object(options, "options", KNOWN);
   const id = check.label(options.id, "id", 200).trim();
   const slug = `${appId}-${id}`;
@@ -204,90 +213,12 @@ function patternOf(check: FunctionChecks, value: unknown, name: string): string 
   return text;
 }
 
-function batchOf(check: FunctionChecks, value: unknown): unknown {
-  if (value === undefined) return undefined;
-  const {
-    maxSize,
-    timeout,
-    key,
-    if: condition,
-  } = check.object(value, "batchEvents", ["maxSize", "timeout", "key", "if"]);
-  return compact({
-    maxSize: check.integer(maxSize, "batchEvents.maxSize", 2),
-    timeout: check.duration(timeout, "batchEvents.timeout"),
-    key: optionalExpression(check, key, "batchEvents.key"),
-    if: optionalExpression(check, condition, "batchEvents.if"),
-  });
-}
-
-function rateLimitOf(check: FunctionChecks, value: unknown): unknown {
-  if (value === undefined) return undefined;
-  const { limit, period, key } = check.object(value, "rateLimit", ["limit", "period", "key"]);
-  return compact({
-    limit: check.integer(limit, "rateLimit.limit", 1),
-    period: check.duration(period, "rateLimit.period", { maxMs: DAY_MS }),
-    key: optionalExpression(check, key, "rateLimit.key"),
-  });
-}
-
-function throttleOf(check: FunctionChecks, value: unknown): unknown {
-  if (value === undefined) return undefined;
-  const { limit, period, burst, key } = check.object(value, "throttle", ["limit", "period", "burst", "key"]);
-  return compact({
-    limit: check.integer(limit, "throttle.limit", 1),
-    period: check.duration(period, "throttle.period", { maxMs: 7 * DAY_MS }),
-    burst: burst === undefined ? undefined : check.integer(burst, "throttle.burst", 0),
-    key: optionalExpression(check, key, "throttle.key"),
-  });
-}
-
-function concurrencyOf(check: FunctionChecks, value: unknown): unknown {
-  if (value === undefined) return undefined;
-  const one = (entry: unknown, name: string): unknown => {
-    if (typeof entry === "number") return check.integer(entry, name, 1);
-    const { limit, key, scope } = check.object(entry, name, ["limit", "key", "scope"]);
-    return compact({
-      limit: check.integer(limit, `${name}.limit`, 1),
-      key: optionalExpression(check, key, `${name}.key`),
-      scope: scope === undefined ? undefined : check.oneOf(scope, `${name}.scope`, ["fn", "env", "account"]),
-    });
-  };
-  if (!Array.isArray(value)) return one(value, "concurrency");
-  const fits = value.length >= 1 && value.length <= MAX_CONCURRENCY;
-  check.ensure(fits, `\`concurrency\` takes at most ${MAX_CONCURRENCY} entries.`);
-  return value.map((entry, index) => one(entry, `concurrency[${index}]`));
-}
-
-function debounceOf(check: FunctionChecks, value: unknown): unknown {
-  if (value === undefined) return undefined;
-  const { period, timeout, key } = check.object(value, "debounce", ["period", "timeout", "key"]);
-  return compact({
-    period: check.duration(period, "debounce.period", { minMs: SECOND_MS, maxMs: 7 * DAY_MS }),
-    timeout: timeout === undefined ? undefined : check.duration(timeout, "debounce.timeout"),
-    key: optionalExpression(check, key, "debounce.key"),
-  });
-}
-
-function priorityOf(check: FunctionChecks, value: unknown): unknown {
-  if (value === undefined) return undefined;
-  return { run: check.expression(check.object(value, "priority", ["run"]).run, "priority.run") };
-}
-
 function timeoutsOf(check: FunctionChecks, value: unknown): unknown {
   if (value === undefined) return undefined;
   const { start, finish } = check.object(value, "timeouts", ["start", "finish"]);
   return compact({
     start: start === undefined ? undefined : check.duration(start, "timeouts.start"),
     finish: finish === undefined ? undefined : check.duration(finish, "timeouts.finish"),
-  });
-}
-
-function singletonOf(check: FunctionChecks, value: unknown): unknown {
-  if (value === undefined) return undefined;
-  const { mode, key } = check.object(value, "singleton", ["mode", "key"]);
-  return compact({
-    mode: check.oneOf(mode, "singleton.mode", ["skip", "cancel"]),
-    key: optionalExpression(check, key, "singleton.key"),
   });
 }
 
@@ -321,21 +252,11 @@ function timeoutOf(check: FunctionChecks, value: unknown, name: string): string 
   return instant ?? check.duration(value, name);
 }
 
-function optionalExpression(check: FunctionChecks, value: unknown, name: string): string | undefined {
-  return value === undefined ? undefined : check.expression(value, name);
-}
-
 function cronOf(check: FunctionChecks, value: unknown, name: string): string {
   const text = check.text(value, name, 255);
   const problem = cronProblem(text);
   check.ensure(problem === null, `\`${name}\` is "${text}": ${problem}.`);
   return text;
-}
-
-/** For messages. */
-export function idOf(options: unknown): string {
-  const { id } = (options ?? {}) as { id?: unknown };
-  return typeof id === "string" ? id.slice(0, 200) : describeValue(id);
 }
 
 function optionalText(check: FunctionChecks, value: unknown, name: string): string | undefined {

@@ -139,7 +139,7 @@ export interface FunctionOptions<Triggers = TriggerInput | readonly TriggerInput
   readonly debounce?: {
     /** How long it has to be quiet, 1 s to 7 days. */
     readonly period: DurationInput;
-    /** After so long it starts though events keep coming. Default: never. */
+    /** After so long it starts though events keep coming; no shorter than `period`. Default: never. */
     readonly timeout?: DurationInput;
     /** Expression; each of its values is debounced by itself. */
     readonly key?: string;

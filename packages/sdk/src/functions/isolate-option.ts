@@ -71,7 +71,7 @@ function moduleOf(check: FunctionChecks, value: unknown): string {
   if (isMissing(url)) {
     throw new HoldfastError(
       "ISOLATE_MODULE_INVALID",
-      `Function "${check.functionId}": there is no file ${pathOfFile(url.href)}, which \`isolate.module\` names. A bundler must emit it as a file of its own, beside the one that defines the function.`,
+      `${check.subject}: there is no file ${pathOfFile(url.href)}, which \`isolate.module\` names. A bundler must emit it as a file of its own, beside the one that defines the function.`,
     );
   }
   return url.href;

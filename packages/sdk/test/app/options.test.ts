@@ -4,7 +4,8 @@ import type { ClientOptions } from "../../src/app/client-options.ts";
 import { Holdfast } from "../../src/app/holdfast.ts";
 import { resolveClientOptions } from "../../src/app/resolve-client-options.ts";
 import { hashSigningKey } from "../../src/app/signing-key.ts";
-import { asDurationMs, asInteger, asUrl, readOption } from "../../src/options.ts";
+import { CONNECT_OPTIONS } from "../../src/connection/main/connect-option-table.ts";
+import { asDurationMs, asInteger, asUrl, readOption, readTable } from "../../src/options.ts";
 
 const resolve = (options: Partial<ClientOptions> = {}, env: Record<string, string> = {}) =>
   resolveClientOptions({ id: "app", ...options }, env);
@@ -181,9 +182,35 @@ describe("Option parsers", () => {
     );
     expect(read("25s", asDurationMs())).toBe(25_000);
     expect(read(undefined, asDurationMs(), { HOLDFAST_X: "1500" })).toBe(1500);
-    expect(() => read("soon", asDurationMs())).toThrow(failsWith("OPTION_INVALID", "`x`"));
+    expect(() => read("soon", asDurationMs())).toThrow(
+      failsWith("OPTION_INVALID", 'The option `x` is not a duration: "soon".'),
+    );
     expect(read("gw:1/p", asUrl(["ws", "wss"]))).toBe("ws://gw:1/p");
     expect(() => read("http://x", asUrl(["ws", "wss"]))).toThrow(failsWith("OPTION_INVALID", "`x`"));
+  });
+});
+
+describe("Durations beyond their bounds", () => {
+  const read =
+    (options: object, env = {}) =>
+    () =>
+      readTable(CONNECT_OPTIONS, { ...options }, env);
+
+  test.each<[object, string]>([
+    [{ stallThreshold: "1ms" }, "The option `stallThreshold` must be between 100 ms and 3600000 ms, not 1 ms."],
+    [{ maxStall: "10ms" }, "The option `maxStall` must be between 100 ms and 86400000 ms, not 10 ms."],
+    [{ yieldAfter: 0 }, "The option `yieldAfter` must be between 1 ms and 3600000 ms, not 0 ms."],
+    [{ connectTimeout: 0 }, "The option `connectTimeout` must be between 1 ms and 86400000 ms, not 0 ms."],
+    [{ drainTimeout: "-1s" }, "The option `drainTimeout` must be between 0 ms and 86400000 ms, not -1000 ms."],
+    [{ drainTimeout: "2d" }, "The option `drainTimeout` must be between 0 ms and 86400000 ms, not 172800000 ms."],
+  ])("%j is refused with the bounds", (options, message) => {
+    expect(read(options)).toThrow(expect.objectContaining({ code: "OPTION_INVALID", message }));
+  });
+
+  test("a variable with such a duration is named", () => {
+    expect(read({}, { HOLDFAST_MAX_STALL: "10ms" })).toThrow(
+      failsWith("OPTION_INVALID", "The environment variable HOLDFAST_MAX_STALL must be between 100 ms"),
+    );
   });
 });
 

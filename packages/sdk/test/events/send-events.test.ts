@@ -1,7 +1,8 @@
 import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import * as v from "valibot";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { HoldfastClient } from "../../src/app/client.ts";
 import type { ClientOptions } from "../../src/app/client-options.ts";
 import { Holdfast } from "../../src/app/holdfast.ts";
 import { eventType } from "../../src/events/event-types.ts";
@@ -9,7 +10,7 @@ import { eventType } from "../../src/events/event-types.ts";
 interface Seen {
   readonly path: string;
   readonly headers: IncomingMessage["headers"];
-  readonly body: { readonly name: string; readonly data: unknown; readonly ts: number; readonly id?: string }[];
+  readonly body: { readonly name: string; readonly data: unknown; readonly ts?: number; readonly id?: string }[];
 }
 
 type Answer = { readonly status: number; readonly body: string } | "hang up";
@@ -44,6 +45,7 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
+  vi.restoreAllMocks();
   server.closeAllConnections();
   await new Promise((resolve) => server.close(resolve));
 });
@@ -67,7 +69,7 @@ describe("Event requests", () => {
     expect(request?.headers["user-agent"]).toBe(request?.headers["x-inngest-sdk"]);
     expect(request?.headers["x-inngest-event-id-seed"]).toMatch(/^\d{13},[A-Za-z0-9+/]{14}==$/);
     expect(request?.body).toEqual([
-      { name: "a/b", data: { x: 1 }, ts: expect.any(Number) },
+      { name: "a/b", data: { x: 1 } },
       { name: "a/c", data: {}, id: "mine", ts: 5, v: "2" },
     ]);
   });
@@ -76,6 +78,17 @@ describe("Event requests", () => {
     await app().send({ name: "a/b" });
     expect(seen[0]?.path).toBe("/e/NO_EVENT_KEY_SET");
     await expect(app({ isDev: false }).send({ name: "a/b" })).rejects.toMatchObject({ code: "OPTION_MISSING" });
+  });
+
+  test("an event without a time leaves without one, however far ahead the clock is: the gateway would start it later", async () => {
+    vi.spyOn(Date, "now").mockReturnValue(Date.now() + 10_000);
+    await app().send({ name: "a/b", data: {} });
+    await new HoldfastClient({ id: "app", isDev: true, baseUrl: url }, {}).send([
+      { name: "a/b" },
+      { name: "a/b", ts: 7 },
+    ]);
+    const bare = { name: "a/b", data: {} };
+    expect(seen.map(({ body }) => body)).toEqual([[bare], [bare, { ...bare, ts: 7 }]]);
   });
 
   test("a base path is kept, and an empty list sends no request", async () => {
@@ -167,7 +180,7 @@ describe("Invalid events", () => {
     expect(seen).toEqual([]);
     // What is sent is what was given: the receiver applies defaults and transformations.
     await app().send(signedUp.create({ user: "u" }, { id: "i" }));
-    expect(seen[0]?.body).toEqual([{ name: "a/c", data: { user: "u" }, v: "3", id: "i", ts: expect.any(Number) }]);
+    expect(seen[0]?.body).toEqual([{ name: "a/c", data: { user: "u" }, v: "3", id: "i" }]);
   });
 
   test("a schema that is not a Standard Schema is rejected", () => {
@@ -191,6 +204,9 @@ describe("Events that no gateway would accept", () => {
     ],
     ["a field of functions", { name: "a", data: {}, deadlineAt: 1 }, 'event field "deadlineAt"'],
     ["a version", { name: "a", data: {}, version: "2" }, 'event field "version"'],
+    ["no name", { data: {} }, "An event has no name: `name` must be a non-empty string."],
+    ["an empty name", { name: "" }, "An event has no name: `name` must be a non-empty string."],
+    ["a number for a name", { name: 5 }, "The name of an event must be a non-empty string, not 5."],
     ["the year 275760", { name: "a", ts: 8.64e15 }, "at most a year ahead"],
     ["two years ahead", { name: "a", ts: Date.now() + 2 * 366 * 86_400_000 }, "at most a year ahead"],
     ["before 1970", { name: "a", ts: -1 }, "since 1970"],

@@ -127,13 +127,25 @@ describe("Invalid function definitions", () => {
     [{ id: "f", triggers: Array.from({ length: 11 }, (_, i) => ({ event: `e${i}` })) }, /10 triggers/],
     [{ id: "f", triggers: { cron: "* * * * *", jitter: "10m" } }, /jitter/],
     [{ id: "f", middleware: [] }, /no option `middleware`/],
-    [{ id: "f", concurrency: [] }, /`concurrency`/],
+    [{}, /^A function without an id: `id` must be a non-empty string/],
+    [{ id: "" }, /^A function without an id: /],
+    [{ id: 5 }, /^A function with the id 5: `id` must be a non-empty string/],
+    [{ id: "f", concurrency: [] }, /`concurrency` takes 1 to 2 entries, not 0/],
+    [
+      { id: "f", concurrency: "3" },
+      /`concurrency` must be an integer ≥ 1 or an object such as \{ limit: 2 \}, not "3"\./,
+    ],
+    [{ id: "f", concurrency: ["3"] }, /`concurrency\[0\]` must be an integer ≥ 1 or an object/],
     [{ id: "f", concurrency: { limit: 0 } }, /concurrency\.limit/],
     [{ id: "f", concurrency: { limit: 1, scope: "planet" } }, /concurrency\.scope.*"account"/],
     [{ id: "f", batchEvents: { maxSize: 1, timeout: "5s" } }, /maxSize/],
     [{ id: "f", batchEvents: { maxSize: 2, timeout: "5s" }, priority: { run: "1" } }, /`batchEvents`.*`priority`/],
     [{ id: "f", rateLimit: { limit: 1, period: "25h" } }, /rateLimit\.period/],
     [{ id: "f", debounce: { period: "8d" } }, /debounce\.period/],
+    [
+      { id: "f", debounce: { period: "1m", timeout: "30s" } },
+      /`debounce\.timeout` \(30000 ms\) is shorter than `debounce\.period` \(60000 ms\), which would then have no effect/,
+    ],
     [{ id: "f", singleton: { mode: "wait" } }, /singleton\.mode/],
     [{ id: "f", cancelOn: [{ event: "a", if: "x", match: "y" }] }, /cancelOn\[0\]/],
     [
@@ -197,6 +209,13 @@ describe("Invalid function definitions", () => {
     expect(() => client.createFunction({ triggers: [], ...options } as never, () => 1)).toThrow(
       expect.objectContaining({ code: "FUNCTION_INVALID", message: expect.stringMatching(message) }),
     );
+  });
+
+  test("a debounce may end after as long as it has to be quiet", () => {
+    const debounce = { period: "1m", timeout: "60s" };
+    expect(manifest({ id: "f", triggers: [], debounce })[0]).toMatchObject({
+      debounce: { period: "1m", timeout: "1m" },
+    });
   });
 
   test("how long runs of a function are kept is registered, as far as it says so", () => {
