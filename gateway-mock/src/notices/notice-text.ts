@@ -89,22 +89,42 @@ function eventLine(notice: EventNotice, { routine, listeners }: NoticeWords): No
   const names = listeners(notice.name);
   const isHeard = names.some((pattern) => eventMatches(pattern, plainName(notice.name)));
   if (isHeard) return line(`Event ${name} starts nothing: no condition of the functions that listen to it holds`);
+  const { why, isMistake } = whyUnheard(plainName(notice.name), names);
   // Where many events go to other systems as well, this is no news.
-  return line(
-    `Event ${name} started nothing: ${whyUnheard(plainName(notice.name), names)}`,
-    routine === "info" ? "warn" : routine,
-  );
+  return line(`Event ${name} started nothing: ${why}`, routine === "info" && isMistake ? "warn" : routine);
 }
 
-function whyUnheard(name: string, names: readonly string[]): string {
-  if (names.length === 0) return "no function listens to any event here. Is an app connected?";
-  const near = nearestName(name, names);
+/** A mistake, probably: no app is there, or the name is nearly that of another event. Else a step may take it later. */
+function whyUnheard(name: string, names: readonly string[]): { readonly why: string; readonly isMistake: boolean } {
+  if (names.length === 0) {
+    return { why: "no function listens to any event here. Is an app connected?", isMistake: true };
+  }
+  const near = nearestEvent(name, names);
   const hint =
     near === undefined
       ? `They listen to ${names.slice(0, MOST_NAMED).map(shown).join(", ")}`
       : `Did you mean ${shown(near)}?`;
-  return `no function listens to it. ${hint}`;
+  const why = `no function listens to it (a step that waits for it later with \`since: "run"\` still has it). ${hint}`;
+  return { why, isMistake: near !== undefined };
 }
+
+const MOST_EDITS = 2;
+/** In a name of fewer letters two wrong ones make another name. */
+const SHORT_NAME = 5;
+
+/**
+ * Names mostly share what comes before the last separator, so a mistake is measured by the rest: `a1/e` is not `a1/go`,
+ * however long the name in front of both is.
+ */
+function nearestEvent(name: string, names: readonly string[]): string | undefined {
+  const near = nearestName(name, names, MOST_EDITS);
+  if (near === undefined || nearestName(name, [near], 1) !== undefined) return near;
+  const [given, meant] = [lastPart(name), lastPart(near)];
+  const isShort = given !== meant && Math.min(given.length, meant.length) < SHORT_NAME;
+  return isShort ? undefined : near;
+}
+
+const lastPart = (name: string): string => name.slice(Math.max(name.lastIndexOf("/"), name.lastIndexOf(".")) + 1);
 
 type EndNotice = Extract<Notice, { type: "RUN_ENDED" }>;
 

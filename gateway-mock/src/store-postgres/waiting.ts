@@ -8,6 +8,7 @@ import {
   type OpenRun,
   type PlacesAsked,
   type PlacesTaken,
+  type QueuePlace,
   type StoredWait,
   type UnmovedPage,
   WAITING_KINDS,
@@ -15,7 +16,7 @@ import {
 } from "@holdfast/store";
 import type { Param, Query } from "./connection/database.ts";
 import { lineBegins, readFacts } from "./connection/log-rows.ts";
-import { isAmong, msOf, numberArray, textArray, timeOf } from "./connection/pg-values.ts";
+import { isAmong, msOf, textArray } from "./connection/pg-values.ts";
 import { prioritiesOf } from "./queue/priorities.ts";
 import { type HeadRow, headColumns, headOf } from "./rows.ts";
 import { waitsOfRuns } from "./waits.ts";
@@ -133,18 +134,29 @@ FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS n(function_id, key, place
 CROSS JOIN LATERAL (
   SELECT at FROM holdfast.gates WHERE function_id = n.function_id AND kind = 'throttle' AND key = n.key OFFSET 0) g`;
 
-/** Of each priority only what comes before the job is read: for the oldest job of a long queue next to nothing. */
-const AHEAD = `SELECT n.place::int AS place, a.ahead
-FROM unnest($1::text[], $2::float8[], $3::int[], $4::text[]) WITH ORDINALITY AS n(function_id, available_ms, priority, id, place)
+/**
+ * As claims have it: by time less priority, then by id. When the job is due is read here, to the microsecond: all jobs of
+ * one send are due in the same millisecond. Of each priority only what comes before the job is read: for the oldest job
+ * of a long queue next to nothing.
+ */
+const AHEAD = `SELECT n.place::int AS place, a.ahead, a.paced
+FROM unnest($1::text[]) WITH ORDINALITY AS n(id, place)
 CROSS JOIN LATERAL (
-  WITH RECURSIVE ${prioritiesOf("n.function_id")}
-  SELECT count(*)::int AS ahead FROM (SELECT FROM priorities p CROSS JOIN LATERAL (
-    SELECT FROM holdfast.queue q WHERE q.function_id = n.function_id AND q.priority = p.priority AND q.id <> n.id
+  SELECT id, function_id, priority, available_at, throttle FROM holdfast.queue WHERE id = n.id AND leased_by IS NULL OFFSET 0
+) j
+CROSS JOIN LATERAL (
+  WITH RECURSIVE ${prioritiesOf("j.function_id")}
+  SELECT count(*)::int AS ahead, (count(*) FILTER (WHERE y.throttle = j.throttle))::int AS paced
+  FROM (SELECT x.throttle FROM priorities p CROSS JOIN LATERAL (
+    SELECT q.throttle FROM holdfast.queue q WHERE q.function_id = j.function_id AND q.priority = p.priority
       AND q.available_at <= now()
-      AND q.available_at < ${timeOf("n.available_ms")} + (p.priority - n.priority) * interval '1 second'
+      AND q.available_at <= j.available_at + (p.priority - j.priority) * interval '1 second'
+      AND (q.available_at < j.available_at + (p.priority - j.priority) * interval '1 second' OR q.id < j.id)
     ORDER BY q.available_at LIMIT ${MAX_AHEAD}
   ) x LIMIT ${MAX_AHEAD}) y
 ) a`;
+
+const FIRST: QueuePlace = { ahead: 0, pacedAhead: 0 };
 
 const SEEN = `SELECT n.place, ${msOf("max(g.seen_at)")} AS seen_ms FROM unnest($1::text[]) WITH ORDINALITY AS n(slug, place)
 JOIN holdfast.app_groups g ON n.slug = ANY(g.slugs) GROUP BY n.place`;
@@ -162,12 +174,7 @@ export async function placesTaken(query: Query, asked: PlacesAsked): Promise<Pla
       textArray(throttles.map(({ functionId }) => functionId)),
       textArray(throttles.map(({ key }) => key)),
     ]),
-    ask<{ place: number; ahead: number }>(ahead.length, AHEAD, [
-      textArray(ahead.map(({ functionId }) => functionId)),
-      numberArray(ahead.map(({ availableMs }) => availableMs)),
-      numberArray(ahead.map(({ priority }) => priority)),
-      textArray(ahead.map(({ jobId }) => jobId)),
-    ]),
+    ask<{ place: number; ahead: number; paced: number }>(ahead.length, AHEAD, [textArray(ahead)]),
     ask<{ place: number; seen_ms: number }>(functionIds.length, SEEN, [textArray(functionIds)]),
   ]);
   const at = <Row extends { readonly place: number }>(rows: readonly Row[], index: number): Row | undefined =>
@@ -180,7 +187,10 @@ export async function placesTaken(query: Query, asked: PlacesAsked): Promise<Pla
         : { taken: 0, oldest: null };
     }),
     throttles: throttles.map((_, index) => at(starts, index)?.at_ms ?? null),
-    ahead: ahead.map((_, index) => at(counts, index)?.ahead ?? 0),
+    ahead: ahead.map((_, index) => {
+      const count = at(counts, index);
+      return count ? { ahead: count.ahead, pacedAhead: count.paced } : FIRST;
+    }),
     seenMs: functionIds.map((_, index) => at(seen, index)?.seen_ms ?? null),
   };
 }

@@ -1,5 +1,6 @@
 import type { OpenJob, OpenRun, StoredWait } from "@holdfast/store";
 import { expect, test } from "vitest";
+import type { ClosedWorkers } from "../../src/dispatch/admission/closed-workers.ts";
 import type { Holder, WaitingFacts, WaitingReason } from "../../src/dispatch/admission/waiting-facts.ts";
 import { readWaitingSteps } from "../../src/dispatch/admission/waiting-steps.ts";
 import { spanText } from "../../src/dispatch/admission/waiting-text.ts";
@@ -64,7 +65,8 @@ function reasonOf({ jobs = [job()], waits = [], facts = [], holder = { at: "gate
     seenMs: null,
     hasRoom: true,
     limits: [],
-    throttledUntilMs: null,
+    closed: () => ({ drained: 0, blocked: 0, paused: 0 }),
+    throttle: null,
     ahead: 0,
     lastStep: null,
     isDraining: false,
@@ -85,6 +87,12 @@ const here: Extract<Holder, { at: "here" }> = {
   lostMs: null,
   running: [],
 };
+const throttle = { nextMs: NOW + 58_000, everyMs: 4_000, ahead: 2, hasKey: false };
+const ALL = 'All workers of the app "shop" that may run it';
+const closed = (workers: Partial<ClosedWorkers>): Scene => ({
+  versions: [{ ...served, isOpen: false }, goneToo],
+  closed: () => ({ drained: 0, blocked: 0, paused: 0, ...workers }),
+});
 const taken = { taken: 2, oldest: { runId: "R0", claimedMs: NOW - 12_000 } };
 const charge = {
   step: { op: "StepError", name: "charge" },
@@ -117,13 +125,19 @@ test.each<[string, Scene, WaitingReason | null, string | RegExp]>([
     "no worker serves the queue",
     { versions: [gone, goneToo], seenMs: NOW - 180_000 },
     "NO_WORKER_IN_QUEUE",
-    'No connected worker of the app "shop" serves the queue "gpu"; the last one was here 3 min ago.',
+    'No connected worker of the app "shop" serves the queue "gpu".',
   ],
   [
     "no worker has the function",
     { versions: [goneToo] },
     "NO_WORKER",
     'No connected worker has the function "shop-order".',
+  ],
+  [
+    "no worker has the function any more",
+    { versions: [goneToo], seenMs: NOW - 180_000 },
+    "NO_WORKER",
+    'No connected worker has the function "shop-order"; the last one was here 3 min ago.',
   ],
   ["an older version may begin it", { versions: [gone, older] }, "STARTING", /about to/],
   [
@@ -146,7 +160,21 @@ test.each<[string, Scene, WaitingReason | null, string | RegExp]>([
     "Its event lets it start at 2026-01-01T00:00:05.000Z, in 5 s.",
   ],
   ["the gateway shuts down", { isDraining: true }, "GATEWAY_DRAINING", /shutting down/],
-  ["all workers are paused", { versions: [{ ...served, isOpen: false }, goneToo] }, "NO_ROOM", /are paused or drained/],
+  ["all workers are drained", closed({ drained: 2 }), "NO_ROOM", `${ALL} are drained.`],
+  [
+    "the main threads of all workers are blocked",
+    closed({ blocked: 2 }),
+    "NO_ROOM",
+    'The main threads of all workers of the app "shop" that may run it are blocked: they take no new work until these respond again.',
+  ],
+  ["all workers close", closed({ paused: 1 }), "NO_ROOM", /^All workers .* have paused themselves, as workers do that/],
+  [
+    "each worker has a reason of its own",
+    closed({ blocked: 2, drained: 1, paused: 1 }),
+    "NO_ROOM",
+    `${ALL} take no new work: 2 have a blocked main thread, 1 is drained, 1 has paused itself.`,
+  ],
+  ["why its workers take nothing is not known yet", closed({}), "NO_ROOM", `${ALL} take no new work.`],
   ["all workers are busy", { hasRoom: false, ahead: 2 }, "NO_ROOM", /busy, and 2 runs come before it\.$/],
   [
     "its workers are at another gateway, of which nothing was heard since",
@@ -181,10 +209,22 @@ test.each<[string, Scene, WaitingReason | null, string | RegExp]>([
   ],
   ["limits with a place left", { limits: [{ limit: 3, key: null, use: taken }] }, "STARTING", /about to/],
   [
-    "it is throttled",
-    { throttledUntilMs: NOW + 90_000, ahead: 1 },
+    "it is throttled, and first in line",
+    { throttle: { ...throttle, ahead: 0 }, ahead: 1 },
     "THROTTLED",
-    "Its function is throttled: no run of it starts for 1 min 30 s, and 1 run comes before it.",
+    "Its function is throttled: it may start in 58 s.",
+  ],
+  [
+    "it is throttled, and third in line",
+    { throttle, ahead: 2 },
+    "THROTTLED",
+    "Its function is throttled: 2 runs come before it. The next one may start in 58 s, this one in 1 min 6 s at the earliest.",
+  ],
+  [
+    "it is throttled by a key",
+    { throttle: { ...throttle, ahead: 1, hasKey: true }, ahead: 7 },
+    "THROTTLED",
+    /throttled: 1 run with the same key comes before it\. The next one may start in 58 s, this one in 1 min 2 s at/,
   ],
   ["it is at work", { jobs: [held], holder: here }, "AT_WORK", 'It is at work on worker "shop-7" for 12 s.'],
   [

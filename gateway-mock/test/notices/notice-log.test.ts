@@ -41,6 +41,8 @@ const attempt = (step: string | null): Notice => ({
   error: { name: "Error", message: "503" },
 });
 
+const UNHEARD = 'no function listens to it (a step that waits for it later with `since: "run"` still has it).';
+
 const lineOf = (notice: Notice, names: readonly string[] = ["shop/order", "mail/*"]) =>
   noticeLine(notice, { routine: "info", listeners: () => names });
 
@@ -52,12 +54,8 @@ describe("What a gateway says of its work", () => {
       "Event shop/order starts shop-order, shop-mail",
     ],
     [event("inngest/function.invoked", { functionIds: ["shop-order"] }), "info", "A call of invoke starts shop-order"],
-    [
-      event("shop/ordr"),
-      "warn",
-      "Event shop/ordr started nothing: no function listens to it. Did you mean shop/order?",
-    ],
-    [event("x"), "warn", "Event x started nothing: no function listens to it. They listen to shop/order, mail/*"],
+    [event("shop/ordr"), "warn", `Event shop/ordr started nothing: ${UNHEARD} Did you mean shop/order?`],
+    [event("x"), "info", `Event x started nothing: ${UNHEARD} They listen to shop/order, mail/*`],
     [
       event("mail/sent"),
       "info",
@@ -81,6 +79,22 @@ describe("What a gateway says of its work", () => {
     [attempt(null), "warn", "shop-order failed, attempt 2; next in 2.0 s: 503"],
   ] as const)("%j", (notice, level, message) => {
     expect(lineOf(notice)).toMatchObject({ level, message });
+  });
+
+  test.each([
+    ["si15105/e", "si15105/go", undefined],
+    ["si15105/g", "si15105/go", "si15105/go"],
+    ["demo/helo", "demo/hello", "demo/hello"],
+    ["shop/orders.plcaed", "shop/order.placed", "shop/order.placed"],
+    ["hsop/go.x", "shop/go.x", "shop/go.x"],
+    ["warehouse/order.packed", "warehouse/order.placed", "warehouse/order.placed"],
+    ["warehouse/order.sent", "warehouse/order.seen", undefined],
+    ["orderplaced", "order/plced", "order/plced"],
+    ["shop/paid", "shop/order", undefined],
+  ])("%s next to %s: %s was meant", (name, other, meant) => {
+    const { level, message } = lineOf(event(name), [other]);
+    expect(level).toBe(meant === undefined ? "info" : "warn");
+    expect(/Did you mean (.*)\?$/.exec(message)?.[1]).toBe(meant);
   });
 
   test("fields say what a machine looks for", () => {

@@ -132,8 +132,29 @@ describe("A run that has not ended says why, at its gateway and at another one",
     const [first = "", second = ""] = [...(await start(gateway)), ...(await start(gateway))];
     await ended(gateway, first);
     expect((await waitingFor(gateway, second, "THROTTLED")).message).toMatch(
-      /^Its function is throttled: no run of it starts for (\d+ min|1 h)\.$/,
+      /^Its function is throttled: it may start in (\d+ min|1 h)\.$/,
     );
+  });
+
+  test("a throttle: runs that one request started are in line one after the other, each with its own time", async () => {
+    const gateway = await bench.gateway();
+    const functions = [{ id: "order", event: "shop/order", config: { throttle: { limit: 2, period: "16m" } } }];
+    const worker = await bench.worker(gateway, { functions });
+    worker.answer(() => done);
+    const runIds = await start(gateway, 7);
+    const waiting = await waitFor(
+      async () => {
+        const all = await Promise.all(runIds.map((runId) => waitingOf(gateway, runId)));
+        const throttled = all.filter((one) => one?.reason === "THROTTLED");
+        return throttled.length === 5 ? throttled.map((one) => one as RunWaiting) : undefined;
+      },
+      { what: "two runs to start" },
+    );
+    const ahead = waiting.map(({ message }) => Number(/(\d) runs? comes? before it/.exec(message)?.[1] ?? 0));
+    expect(ahead.sort()).toEqual([0, 1, 2, 3, 4]);
+    const ends = waiting.map(({ untilMs }) => untilMs ?? 0).sort((a, b) => a - b);
+    const steps = ends.slice(1).map((ms, index) => Math.round((ms - (ends[index] ?? 0)) / 60_000));
+    expect(steps).toEqual([8, 8, 8, 8]);
   });
 
   test("a worker that is gone, and none that has the function", async () => {

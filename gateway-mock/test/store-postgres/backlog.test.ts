@@ -1,4 +1,3 @@
-import { msOf } from "../../src/store-postgres/connection/pg-values.ts";
 import { overdueWork } from "../../src/store-postgres/overdue-work.ts";
 import { DueBounds } from "../../src/store-postgres/queue/due-bounds.ts";
 import { claim, extendLeases, nextDueInMs, recallJobs, releaseLeases } from "../../src/store-postgres/queue/leases.ts";
@@ -74,14 +73,8 @@ const isNextDue = async (on: Statements): Promise<number> =>
 
 /** Jobs that come before this one, which is among the first. */
 const ahead = async ({ query }: Statements, jobId: string): Promise<number> => {
-  const [job] = await query<{ due: number; priority: number }>(
-    `SELECT ${msOf("available_at")} AS due, priority FROM holdfast.queue WHERE id = $1`,
-    [jobId],
-  );
-  const { due: availableMs, priority } = job as { due: number; priority: number };
-  const asked = { slots: [], throttles: [], functionIds: [] };
-  const places = await placesTaken(query, { ...asked, ahead: [{ functionId: "fn", jobId, availableMs, priority }] });
-  return places.ahead[0] as number;
+  const places = await placesTaken(query, { slots: [], throttles: [], functionIds: [], ahead: [jobId] });
+  return places.ahead[0]?.ahead as number;
 };
 
 const overdue = async ({ query }: Statements): Promise<number> =>

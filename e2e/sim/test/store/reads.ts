@@ -70,9 +70,7 @@ async function readPlaces(pair: Pair, dice: Dice, call: Call): Promise<void> {
       (slot) => slot !== null,
     ),
     throttles: jobs.flatMap(({ functionId, throttle }) => (throttle === null ? [] : [{ functionId, key: throttle }])),
-    ahead: jobs
-      .filter(() => dice.chance(0.3))
-      .map(({ id: jobId, functionId, availableMs, priority }) => ({ jobId, functionId, availableMs, priority })),
+    ahead: jobs.filter(() => dice.chance(0.3)).map(({ id }) => id),
     functionIds: dice.chance(0.5) ? FUNCTIONS : [],
   };
   await call("placesTaken", asked, (store) => store.placesTaken(asked));

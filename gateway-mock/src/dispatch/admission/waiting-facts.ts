@@ -2,6 +2,7 @@
 import type { VersionPolicy } from "@holdfast/engine";
 import type { RunningStep } from "@holdfast/protocol";
 import type { OpenJob, OpenRun, SlotUse } from "@holdfast/store";
+import type { ClosedWorkers } from "./closed-workers.ts";
 import type { Waiting } from "./may-start.ts";
 import type { WaitingSteps } from "./waiting-steps.ts";
 
@@ -66,6 +67,18 @@ export interface LimitFacts {
   readonly use: SlotUse;
 }
 
+/** What a throttle says of a job whose run has not started. */
+export interface ThrottleFacts {
+  /** When it lets the next run start. */
+  readonly nextMs: number;
+  /** From one start to the next, once the burst is used up. */
+  readonly everyMs: number;
+  /** Due jobs that come first and are paced by the same. */
+  readonly ahead: number;
+  /** Runs are paced for each value of a key. */
+  readonly hasKey: boolean;
+}
+
 export interface WaitingFacts {
   /** The database's time. */
   readonly nowMs: number;
@@ -88,6 +101,8 @@ export interface WaitingFacts {
     /** Of the gateways where others take work: how long ago the last of them gave a sign of life; null = none. */
     readonly elsewhereSilentMs: number | null;
   }[];
+  /** Connected workers of these versions that take no new work now, here and at other gateways. */
+  readonly closed: (versions: WaitingFacts["versions"]) => ClosedWorkers;
   /** The version that its app's rollout begins it with; null: there is no rollout. */
   readonly rolledOut: string | null;
   /** When a worker that has its function was seen last; null = never, or not asked. */
@@ -95,8 +110,8 @@ export interface WaitingFacts {
   /** A worker here would have room. */
   readonly hasRoom: boolean;
   readonly limits: readonly LimitFacts[];
-  /** When a throttle lets it start; null: none holds it up. */
-  readonly throttledUntilMs: number | null;
+  /** Null: it is not paced. */
+  readonly throttle: ThrottleFacts | null;
   /** Due jobs of its function that come first. */
   readonly ahead: number;
   /** The step whose result was stored last; null: none, or not asked for. A pass in place says nothing of the next one. */

@@ -1,8 +1,9 @@
 /** Of a run that waits, the work that is due and that no worker has: what it waits for inside of Holdfast. Pure. */
 import { DEFAULT_QUEUE } from "@holdfast/protocol";
 import { MAX_AHEAD, type OpenJob, plainName } from "@holdfast/store";
+import { closedText } from "./closed-workers.ts";
 import { stepName } from "./step-words.ts";
-import type { FoundReason, LimitFacts, WaitingFacts } from "./waiting-facts.ts";
+import type { FoundReason, LimitFacts, ThrottleFacts, WaitingFacts } from "./waiting-facts.ts";
 import { plural, quoted, slowText, spanText, timeText } from "./waiting-text.ts";
 
 export function dueReason(facts: WaitingFacts, job: OpenJob): FoundReason {
@@ -20,10 +21,8 @@ export function dueReason(facts: WaitingFacts, job: OpenJob): FoundReason {
   if (facts.hasNewLimits) return { reason: "LIMITS", message: NEW_LIMITS, step };
   const full = job.leasedBy === null ? facts.limits.find(({ limit, use }) => use.taken >= limit) : undefined;
   if (full) return { ...fullText(full, nowMs), step };
-  if (facts.throttledUntilMs !== null && facts.throttledUntilMs > nowMs) {
-    const { throttledUntilMs: untilMs } = facts;
-    const message = `Its function is throttled: no run of it starts for ${spanText(untilMs - nowMs)}${aheadText(ahead)}.`;
-    return { reason: "THROTTLED", message, untilMs, step };
+  if (facts.throttle !== null && facts.throttle.nextMs > nowMs) {
+    return { ...throttledText(facts.throttle, nowMs), step };
   }
   if (job.wantedVersion !== null) {
     const message = `It waits for a place at a worker with version "${quoted(job.wantedVersion)}" of the app "${appId}".`;
@@ -70,6 +69,18 @@ function fullText({ limit, key, use }: LimitFacts, nowMs: number): FoundReason {
   return { reason: "LIMITS", message, runId: use.oldest?.runId ?? null };
 }
 
+/** Those before it take the next starts, so that each in line has an instant of its own. */
+function throttledText({ nextMs, everyMs, ahead, hasKey }: ThrottleFacts, nowMs: number): FoundReason {
+  const untilMs = Math.round(nextMs + ahead * everyMs);
+  const next = `may start in ${spanText(nextMs - nowMs)}`;
+  const runs = `${runsAhead(ahead)}${hasKey ? " with the same key" : ""}`;
+  const message =
+    ahead === 0
+      ? `Its function is throttled: it ${next}.`
+      : `Its function is throttled: ${runs} ${come(ahead)} before it. The next one ${next}, this one in ${spanText(untilMs - nowMs)} at the earliest.`;
+  return { reason: "THROTTLED", message, untilMs };
+}
+
 const wantedVersion = ({ begunBy, versionPolicy, rolledOut }: WaitingFacts): string | null =>
   begunBy ?? (versionPolicy === "strict" ? rolledOut : null);
 
@@ -86,7 +97,7 @@ function whyNoWorker(facts: WaitingFacts): FoundReason | null {
   const may = mayRun(facts);
   if (may.some(({ isOpen }) => isOpen)) return null;
   if (may.some(({ isConnected }) => isConnected)) {
-    return { reason: "NO_ROOM", message: `All workers of the app "${appId}" that may run it are paused or drained.` };
+    return { reason: "NO_ROOM", message: closedText(appId, facts.closed(may)) };
   }
   if (versions.some(({ isConnected }) => isConnected)) {
     const how = begunBy === null ? "Its app's rollout begins it with" : "It began with";
@@ -94,11 +105,12 @@ function whyNoWorker(facts: WaitingFacts): FoundReason | null {
     return { reason: "VERSION", message };
   }
   const queue = (may[0] ?? versions[0])?.queue ?? DEFAULT_QUEUE;
-  const last = seenText(facts.seenMs, facts.nowMs);
   if (queue === DEFAULT_QUEUE) {
+    const last = seenText(facts.seenMs, facts.nowMs);
     return { reason: "NO_WORKER", message: `${noWorkerHas(plainName(run.head.functionId))}${last}.` };
   }
-  return { reason: "NO_WORKER_IN_QUEUE", message: `${noWorkerInQueue(appId, queue)}${last}.` };
+  // When the function was here last says nothing of the queue: its other workers serve other ones.
+  return { reason: "NO_WORKER_IN_QUEUE", message: `${noWorkerInQueue(appId, queue)}.` };
 }
 
 export const noWorkerHas = (functionId: string): string => `No connected worker has the function "${functionId}"`;

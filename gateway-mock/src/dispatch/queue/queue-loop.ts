@@ -316,9 +316,11 @@ export class QueueLoop {
   }
 }
 
-/** Characters that the runs of these jobs hold. */
+/** Characters that the runs of these jobs hold; a run counts once, however many of its jobs have come. */
 function lengthOf(jobs: readonly LeasedClaim[]): number {
   let length = 0;
-  for (const { run } of jobs) for (const { dataJson } of run?.log ?? []) length += dataJson.length;
+  for (const run of new Set(jobs.map((job) => job.run))) {
+    for (const { dataJson } of run?.log ?? []) length += dataJson.length;
+  }
   return length;
 }

@@ -12,12 +12,14 @@ import {
   type OpenRun,
   type PlacesTaken,
   plainName,
+  type QueuePlace,
   type RunDetail,
   type Store,
 } from "@holdfast/store";
 import type { Admission } from "../admission/admission.ts";
+import { closedWorkers } from "../admission/closed-workers.ts";
 import { versionsToBegin } from "../admission/rollout.ts";
-import type { Holder, LimitFacts, RunWaiting, WaitingFacts } from "../admission/waiting-facts.ts";
+import type { Holder, LimitFacts, RunWaiting, ThrottleFacts, WaitingFacts } from "../admission/waiting-facts.ts";
 import { readWaitingSteps } from "../admission/waiting-steps.ts";
 import { type CollectedEvent, whyCollected } from "../admission/why-collected.ts";
 import { whyRunWaits } from "../admission/why-run-waits.ts";
@@ -53,6 +55,8 @@ export interface KnownOfRun {
   /** The step whose result was stored last. */
   readonly lastStep: string | null;
 }
+
+const FIRST: QueuePlace = { ahead: 0, pacedAhead: 0 };
 
 const NOTHING_KNOWN: KnownOfRun = { event: null, lastStep: null };
 
@@ -151,12 +155,7 @@ export class WaitingRuns {
     return {
       slots: [...new Set(open.flatMap(({ slots }) => slots))],
       throttles: [...throttles.values()],
-      ahead: open.map(({ id: jobId, functionId, availableMs, priority }) => ({
-        jobId,
-        functionId,
-        availableMs,
-        priority,
-      })),
+      ahead: open.map(({ id }) => id),
       functionIds: [...new Set(open.map(({ functionId }) => functionId))],
     };
   }
@@ -178,6 +177,7 @@ export class WaitingRuns {
     const fn = functions.get(functionId);
     const work = run.jobs.filter(isForWorkers);
     const job = work.find(({ leasedBy, availableMs }) => leasedBy === null || availableMs <= nowMs);
+    const place = places.ahead[asked.ahead.indexOf(job?.id ?? "")] ?? FIRST;
     const admittance = admission.mayStart({ at: "CLAIM", functionId });
     return {
       nowMs,
@@ -188,12 +188,13 @@ export class WaitingRuns {
       begunBy: startedMs === null && work.every(({ isUnplaced }) => isUnplaced) ? null : appVersion,
       versionPolicy: settings.versionPolicy,
       versions: this.#versionsOf(run, connections),
+      closed: (versions) => this.#closedOf(run, versions, connections),
       rolledOut: this.#rolledOut(run),
       seenMs: places.seenMs[asked.functionIds.indexOf(functionId)] ?? null,
       hasRoom: workers.roomByVersion([functionId], clock.monotonicMs(), 1).some(({ limit }) => limit > 0),
       limits: fn && job ? limitsOf(fn, job, asked, places, event) : [],
-      throttledUntilMs: fn && job ? throttledUntilMs(fn, job, asked, places) : null,
-      ahead: places.ahead[asked.ahead.findIndex(({ jobId }) => jobId === job?.id)] ?? 0,
+      throttle: fn && job ? throttleOf(fn, job, asked, places, place.pacedAhead) : null,
+      ahead: place.ahead,
       lastStep,
       isDraining: !admittance.may && admittance.why === "GATEWAY_DRAINING",
       hasNewLimits: !admittance.may && admittance.why === "LIMITS",
@@ -228,6 +229,19 @@ export class WaitingRuns {
         elsewhereSilentMs: open.length === 0 ? null : Math.min(...open.map(({ silentMs }) => silentMs)),
       };
     });
+  }
+
+  #closedOf({ head }: OpenRun, versions: WaitingFacts["versions"], connections: readonly ListedConnection[]) {
+    const { workers, functions } = this.#parts;
+    const { gatewayId } = this.#options.settings;
+    return closedWorkers(
+      connections.filter((one) => one.gatewayId === gatewayId || one.silentMs < SILENT_MS),
+      versions.map(({ version, queue }) => ({ name: versionName(head.appId, version), queue })),
+      {
+        isDrained: (environment, instanceId) => functions.controls.isDrained(environment, instanceId),
+        isMainPaused: (connectionId) => workers.get(connectionId)?.partitionOf(head.functionId).isPaused ?? false,
+      },
+    );
   }
 
   #holderOf({ id, epoch, leasedBy }: OpenJob, { head }: OpenRun, connections: readonly ListedConnection[]): Holder {
@@ -289,15 +303,17 @@ function limitsOf(
   });
 }
 
-function throttledUntilMs(
-  { id, limits }: KnownFunction,
+function throttleOf(
+  { id, limits, settings }: KnownFunction,
   job: OpenJob,
   asked: AskedPlaces,
   places: PlacesTaken,
-): number | null {
+  ahead: number,
+): ThrottleFacts | null {
   if (!limits?.throttle || job.throttle === null) return null;
   const { everyMs, burst } = limits.throttle;
   const index = asked.throttles.findIndex(({ functionId, key }) => functionId === id && key === job.throttle);
   const atMs = places.throttles[index] ?? null;
-  return atMs === null ? null : atMs - (burst - 1) * everyMs;
+  if (atMs === null) return null;
+  return { nextMs: atMs - (burst - 1) * everyMs, everyMs, ahead, hasKey: (settings.throttle?.key ?? null) !== null };
 }

@@ -65,7 +65,7 @@ export function placesTaken(tables: Tables, asked: PlacesAsked): PlacesTaken {
       const atMs = tables.flowRules.startMs(functionId, key);
       return atMs === undefined ? null : Math.round(atMs);
     }),
-    ahead: asked.ahead.map((place) => ahead(tables, place)),
+    ahead: asked.ahead.map((jobId) => queuePlace(tables, jobId)),
     seenMs: asked.functionIds.map((functionId) => tables.registry.seenMs(functionId)),
   };
 }
@@ -84,9 +84,14 @@ function slotUse({ jobs }: Tables, slot: string): SlotUse {
   };
 }
 
-function ahead({ jobs }: Tables, place: QueuePlace): number {
-  const isBefore = (job: JobRow): boolean => job.id !== place.jobId && placeOf(job) < placeOf(place);
-  return Math.min(jobs.due(place.functionId).filter(isBefore).length, MAX_AHEAD);
+function queuePlace({ jobs }: Tables, jobId: string): QueuePlace {
+  const mine = jobs.rows.get(jobId);
+  if (!mine || mine.leasedBy !== null) return { ahead: 0, pacedAhead: 0 };
+  const isBefore = (job: JobRow): boolean =>
+    placeOf(job) < placeOf(mine) || (placeOf(job) === placeOf(mine) && byText(job.id, mine.id) < 0);
+  const before = jobs.due(mine.functionId).filter(isBefore).slice(0, MAX_AHEAD);
+  const paced = before.filter(({ throttle }) => throttle !== null && throttle === mine.throttle);
+  return { ahead: before.length, pacedAhead: paced.length };
 }
 
 export function overdueWork(

@@ -47,18 +47,22 @@ export interface OpenRun {
   readonly facts: readonly WaitingFact[];
 }
 
-/** The place of a job in the order of claims of its function. */
+/** The place of a job in the order of claims of its function: of two that are due at the same time by their ids. */
 export interface QueuePlace {
-  readonly jobId: string;
-  readonly functionId: string;
-  readonly availableMs: number;
-  readonly priority: number;
+  /** How many due jobs come first, at most `MAX_AHEAD`. */
+  readonly ahead: number;
+  /** Those among them whose start is paced by the same throttle; what has started is not paced again. */
+  readonly pacedAhead: number;
 }
 
 export interface PlacesAsked {
   readonly slots: readonly string[];
   readonly throttles: readonly { readonly functionId: string; readonly key: string }[];
-  readonly ahead: readonly QueuePlace[];
+  /**
+   * Ids of jobs that no worker has. When they are due is not asked with them: a number of milliseconds is not as exact as
+   * the store is, and jobs that were made together differ by less, or by their ids alone.
+   */
+  readonly ahead: readonly string[];
   /** Functions of which it is asked when a worker was there last. */
   readonly functionIds: readonly string[];
 }
@@ -78,8 +82,7 @@ export interface PlacesTaken {
   readonly slots: readonly SlotUse[];
   /** When the next start would be due at an even pace; null = nothing is paced. */
   readonly throttles: readonly (number | null)[];
-  /** How many due jobs come first, at most `MAX_AHEAD`. */
-  readonly ahead: readonly number[];
+  readonly ahead: readonly QueuePlace[];
   /** When a deployment that has the function was last seen connected, as precisely as gateways note it; null = never. */
   readonly seenMs: readonly (number | null)[];
 }

@@ -1,7 +1,17 @@
 /** The contract's part about what the reasons of open runs are read from. */
 import { describe, expect, it } from "vitest";
 import { type Lane, MAX_WAITING_FACT } from "../../src/index.ts";
-import { type ContractBench, claimOne, logRow, newId, passJob, runDone, seedLeased, seedRun } from "./harness.ts";
+import {
+  type ContractBench,
+  claimOne,
+  logRow,
+  newId,
+  newRun,
+  passJob,
+  runDone,
+  seedLeased,
+  seedRun,
+} from "./harness.ts";
 
 const NOTHING_ASKED = { slots: [], throttles: [], ahead: [], functionIds: [] };
 
@@ -56,26 +66,24 @@ export function waitingContract(bench: ContractBench): void {
     it("what takes a place is told: how many, who for the longest time, and what comes first in the queue", async () => {
       const functionId = `places-${newId()}`;
       const lane: Lane = { id: newId().toLowerCase(), slots: [newId()], throttle: null };
-      const runs = [1, 2, 3].map(() => seedRun(bench.store, { run: { functionId }, job: { lane } }));
-      const [first, second, third] = await Promise.all(runs);
+      // One after the other, so that they are in line by time.
+      const first = await seedRun(bench.store, { run: { functionId }, job: { lane } });
+      const second = await seedRun(bench.store, { run: { functionId }, job: { lane } });
+      const third = await seedRun(bench.store, { run: { functionId }, job: { lane } });
       const limits = { slots: [1], throttle: null, shared: false };
       const { jobs } = await bench.store.claimLimited({
         gatewayId: "gateway-a",
         wants: [{ functionId, limit: 5, leaseMs: 60_000, limits }],
       });
       expect(jobs).toHaveLength(1);
-      const waiting = [first!, second!, third!].filter(({ runId }) => runId !== jobs[0]?.runId);
-      const open = await bench.store.openRuns(waiting.map(({ runId }) => runId));
-      const places = open.flatMap((run) =>
-        run.jobs.map(({ id: jobId, availableMs, priority }) => ({ jobId, functionId, availableMs, priority })),
-      );
-      const last = { ...places[0]!, availableMs: places[0]!.availableMs + 60_000 };
+      const waiting = [first, second, third].filter(({ runId }) => runId !== jobs[0]?.runId);
+      const ahead = waiting.map(({ jobId }) => jobId);
       const none = newId();
       expect(
         await bench.store.placesTaken({
           slots: [lane.slots[0] ?? "", none],
           throttles: [{ functionId, key: none }],
-          ahead: [last, { ...last, functionId: none }],
+          ahead: [...ahead, none, jobs[0]?.id ?? ""],
           functionIds: [none],
         }),
       ).toEqual({
@@ -84,12 +92,37 @@ export function waitingContract(bench: ContractBench): void {
           { taken: 0, oldest: null },
         ],
         throttles: [null],
-        ahead: [1, 0],
+        ahead: [0, 1, 0, 0].map((count) => ({ ahead: count, pacedAhead: 0 })),
         seenMs: [null],
       });
       expect(await bench.store.placesTaken(NOTHING_ASKED)).toEqual({ slots: [], throttles: [], ahead: [], seenMs: [] });
-      for (const run of [first!, second!, third!]) {
+      for (const run of [first, second, third]) {
         await bench.store.commit({ ...runDone(run), fence: null, cas: "live" });
+      }
+    });
+
+    it("runs that were made together come one after the other, as claims take them", async () => {
+      const functionId = `together-${newId()}`;
+      const [one, other] = [newId(), newId()].map((throttle) => ({ id: newId().toLowerCase(), slots: [], throttle }));
+      const made = Array.from({ length: 7 }, (_, index) => {
+        const run = newRun({ functionId });
+        const lane = index === 3 ? other! : one!;
+        return { run, job: passJob(run.id, { functionId, lane, priority: index === 6 ? 5 : 0 }) };
+      });
+      // What is stored together is due at the same instant, whatever fraction of a millisecond that has.
+      const items = made.map(({ run, job }) => ({
+        event: { id: run.eventId, name: run.eventName, tsMs: 1, payloadJson: '{"name":"shop/order"}' },
+        runs: [{ run, log: [logRow("RUN_CREATED"), logRow("DISPATCHED")], jobs: [job] }],
+      }));
+      await bench.store.intake(items);
+      const ahead = made.map(({ job }) => job.id);
+      const places = (await bench.store.placesTaken({ ...NOTHING_ASKED, ahead })).ahead;
+      expect(places.map(({ ahead: count }) => count)).toEqual([1, 2, 3, 4, 5, 6, 0]);
+      expect(places.map(({ pacedAhead }) => pacedAhead)).toEqual([1, 2, 3, 0, 4, 5, 0]);
+      const claimed = await bench.store.claim({ gatewayId: "a", leaseMs: 60_000, wants: [{ functionId, limit: 7 }] });
+      expect(claimed.map(({ id }) => places[ahead.indexOf(id)]?.ahead)).toEqual([0, 1, 2, 3, 4, 5, 6]);
+      for (const { run, job } of made) {
+        await bench.store.commit({ ...runDone({ runId: run.id, jobId: job.id }), fence: null, cas: "live" });
       }
     });
   });
