@@ -153,7 +153,8 @@ function stepsText({ steps, running = [], maxAttempts }: ShownRunDetail, columns
 /** The last error of each step that failed or is retried, and the run's own where it is another one. */
 function errorsText(run: ShownRunDetail, shown: (text: string) => string): string {
   const ofSteps = run.steps.flatMap(({ name, error, failedAttempts, status }) => {
-    const last = error ?? (status === "completed" ? null : (failedAttempts.at(-1)?.error ?? null));
+    // A step that completed once its run was resumed has the error of before on record.
+    const last = status === "completed" ? null : (error ?? failedAttempts.at(-1)?.error ?? null);
     return last === null ? [] : [{ where: `step "${name ?? "-"}"`, text: stackOf(last) }];
   });
   const own = run.error === null ? [] : [{ where: "run", text: stackOf(run.error) }];

@@ -9,7 +9,7 @@ import { type CommandContext, clientOf, readOptions } from "./context.ts";
 import { EXIT, type ExitCode } from "./exit-codes.ts";
 import type { GatewayClient } from "./gateway-client.ts";
 import { jsonArgument } from "./json-argument.ts";
-import { listenersOf } from "./listeners.ts";
+import { cancelsRuns, listenersOf } from "./listeners.ts";
 import { printJson } from "./output.ts";
 import { withProgress } from "./progress.ts";
 import { runText, type ShownRunDetail } from "./run-text.ts";
@@ -109,14 +109,18 @@ async function hintFor(
   if (started.collected.length > 0) return started.collected.map((one) => `${visible(one)}\n`).join("");
   if (started.runIds.length > 0) return "";
   const names = await listenersOf(client);
-  if (names.length === 0) return "It started nothing: no function is registered. Is an app connected?\n";
   if (names.some((pattern) => eventMatches(pattern, name))) {
     return "It started nothing yet: a condition, limit or window of the functions that listen to it holds it back.\n";
   }
+  const none = `It started nothing: no function is triggered by "${visible(name)}"`;
+  // A hint fails no command.
+  if (await cancelsRuns(client, name).catch(() => false)) {
+    return `${none}; runs that it cancels, or that wait for it, have it.\n`;
+  }
+  if (names.length === 0) return "It started nothing: no function is registered. Is an app connected?\n";
   const near = nearestName(name, names);
   const known =
     near === undefined ? `Triggers are: ${visible(names.slice(0, 10).join(", "))}` : `Did you mean "${visible(near)}"?`;
-  const none = `It started nothing: no function is triggered by "${visible(name)}"`;
   return `${none}; runs that wait for it have it. ${known}\n`;
 }
 

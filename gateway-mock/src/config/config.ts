@@ -97,12 +97,16 @@ const OWN_OPTIONS: Readonly<Record<StoreName, readonly (keyof GatewayOptions)[]>
   memory: [],
 };
 
-/** A caller that names a database expects to find its data there later. */
-function checkStoreOptions(options: GatewayOptions, store: StoreName): void {
+/** What was given although the store does not use it: a caller that names a database expects to find its data there. */
+export function unusedByStore(options: GatewayOptions, store: StoreName): readonly (keyof GatewayOptions)[] {
   const others = STORES.filter((name) => name !== store).flatMap((name) => OWN_OPTIONS[name]);
-  const given = others.filter((name) => options[name] !== undefined && options[name] !== "");
-  if (given.length === 0) return;
-  const names = given.map((name) => `\`${name}\``).join(", ");
+  return others.filter((name) => options[name] !== undefined && options[name] !== "");
+}
+
+function checkStoreOptions(options: GatewayOptions, store: StoreName): void {
+  const unused = unusedByStore(options, store);
+  if (unused.length === 0) return;
+  const names = unused.map((name) => `\`${name}\``).join(", ");
   throw invalid(`The ${store} store does not use ${names}: omit it, or \`store: "${store}"\`.`);
 }
 

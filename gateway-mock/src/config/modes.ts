@@ -3,11 +3,12 @@
  * what `start` needs, is decided here.
  */
 import { HoldfastError, messageOf } from "@holdfast/core";
+import { unusedByStore } from "./config.ts";
 import type { GatewayOptions } from "./gateway-options.ts";
 import { readGatewayKeys } from "./keys-config.ts";
 import type { OptionRow } from "./option-kinds.ts";
 import { GATEWAY_OPTIONS } from "./option-table.ts";
-import { givenValues, type Rows, type Setting, sourceText } from "./settings.ts";
+import { givenValues, type Rows, type Setting, sourceText, usage } from "./settings.ts";
 
 export type Mode = "dev" | "start";
 
@@ -47,6 +48,7 @@ export function flagRows(mode: Mode): Rows {
 export function gatewayOptions(mode: Mode, settings: readonly Setting[]): GatewayOptions {
   const options: GatewayOptions = givenValues(settings);
   checkTogether(options);
+  if (mode === "dev") checkStore(options, settings);
   const problems = mode === "dev" ? [] : productionProblems(options, settings);
   if (problems.length > 0) throw incomplete(problems);
   return plannedOptions(mode, settings);
@@ -75,6 +77,21 @@ function checkTogether({ leaseMs, heartbeatMs }: GatewayOptions): void {
     "GATEWAY_USAGE",
     `--heartbeat (${heartbeatMs} ms) must not be longer than --lease (${leaseMs} ms): a lost worker must be noticed before its leases end.`,
   );
+}
+
+/** As the gateway itself checks it, in the words of the caller: flags, variables, entries of the file. */
+function checkStore(options: GatewayOptions, settings: readonly Setting[]): void {
+  const { store } = options;
+  if (store === undefined) return;
+  const given = (name: keyof GatewayOptions): string => {
+    const source = settings.find((one) => one.name === name)?.source;
+    return source === undefined || source.type === "file" ? `\`${name}\`` : sourceText(source);
+  };
+  const unused = unusedByStore(options, store);
+  if (unused.length === 0) return;
+  const them = unused.length === 1 ? "it" : "them";
+  const choice = `${given("store")} ${store}`;
+  throw usage(`The ${store} store does not use ${unused.map(given).join(", ")}: omit ${them}, or ${choice}.`);
 }
 
 /** What keeps `start` from starting; each with how to fix it. */

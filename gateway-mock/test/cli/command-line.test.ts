@@ -145,6 +145,12 @@ describe("Command line", () => {
     expect(() => read(["dev"], env)).toThrow(expect.objectContaining({ code: "GATEWAY_USAGE" }));
   });
 
+  test("options that the chosen store does not use are named as they were given", () => {
+    const env = { HOLDFAST_STORE: "memory", DATABASE_URL: "postgres://h/d" };
+    const sentence = "The memory store does not use DATABASE_URL, --no-keep-data: omit them, or HOLDFAST_STORE memory.";
+    expect(() => read(["dev", "--no-keep-data"], env)).toThrow(sentence);
+  });
+
   test("--help and --version are recognised, and no command is a wish for help", () => {
     for (const args of [[], ["--help"], ["help"]]) {
       expect(parseCommandLine(args)).toMatchObject({ type: "help", text: expect.stringContaining("Run a gateway:") });
@@ -182,6 +188,10 @@ describe("Command line", () => {
     ],
     [["dev", "--log-level", "loud"], "--log-level must be one of"],
     [["dev", "--database-url", "mysql://x"], "--database-url must look like"],
+    [
+      ["dev", "--store", "memory", "--data-dir", "x"],
+      "The memory store does not use --data-dir: omit it, or --store memory.",
+    ],
   ])("the command line %j is rejected with one sentence", (args, text) => {
     const sentence = refusal(args);
     expect(sentence).toContain("GATEWAY_USAGE");

@@ -122,6 +122,34 @@ describe.concurrent("An app that has connected is checked, whatever its module w
   });
 });
 
+describe.concurrent("Where an app connects, only the functions that it gives there count", () => {
+  const order = "export { order };";
+  const other = 'const other = app.createFunction({ id: "other", triggers: [{ event: "shop/x" }] }, () => {});';
+  const connectsOther = `${other} ${order} await app.connect({ functions: [other] });`;
+
+  test.each([
+    ["while it is loaded", connectsOther],
+    ["and waits", `${connectsOther} await new Promise(() => {});`],
+    ["once it is loaded", `${other} ${order} sleep(20).then(() => app.connect({ functions: [other] }));`],
+  ])("a function that it only exports is missing in a build that connects %s", async (_when, after) => {
+    const app = await appOf({ after });
+    const checked = await check(app, "--json");
+    expect(checked.code, checked.stderr).toBe(7);
+    const missing = { divergence: { type: "function-missing" } };
+    expect(JSON.parse(checked.stdout)).toMatchObject({ functions: ["shop-other"], runs: [missing, missing] });
+    expect((await command(["replay", "one.ndjson", "--app", app])).code).toBe(7);
+  });
+
+  test.each([
+    ["nothing else", order],
+    ["other values, while it listens", `${order} export const port = createServer().listen(0);`],
+  ])("of a module that connects nothing those count that it exports, beside %s", async (_what, after) => {
+    const { code, stdout, stderr } = await check(await appOf({ after }), "--json");
+    expect(code, stderr).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({ functions: ["shop-order"], checked: 2, runs: [] });
+  });
+});
+
 describe.concurrent("An app that cannot be loaded ends the command with exit code 2 and the reason", () => {
   test.each([
     ["waits before it connects", 'await once(process, "SIGTERM");', /never ends loading/],

@@ -152,6 +152,17 @@ test("a run shows its steps, attempts and the errors that count, with the stack"
   expect(durationText(7_200_000)).toBe("2.0 h");
 });
 
+test("a run that completed once it was resumed does not end with the error of before", () => {
+  const before = { message: "The ship has sunk." };
+  const [step] = RUN.steps.slice(0, 1).map((one) => ({ ...one, status: "completed", error: before }));
+  if (!step) throw new Error("The run has a step.");
+  const resumed: ShownRunDetail = { ...RUN, status: "COMPLETED", error: null, steps: [step] };
+  expect(runText(resumed, 0)).not.toContain("Error of");
+  expect(runText({ ...resumed, steps: [{ ...step, status: "retrying" }] }, 0)).toContain(
+    'Error of the step "charge":\n  The ship has sunk.\n',
+  );
+});
+
 test("a run of which the database had forgotten writes says when, how many, and whether they are there again", () => {
   const loss = (restored: number): string => runText({ ...RUN, commitsLost: [{ atMs: 0, writes: 3, restored }] }, 0);
   expect(loss(3)).toContain(

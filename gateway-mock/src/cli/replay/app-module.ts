@@ -32,16 +32,9 @@ export async function loadApp(options: LoadOptions, onLoading: () => void): Prom
   const url = pathToFileURL(resolve(app));
   const testing = await testingOf(url, app);
   refuseNetwork();
-  const replay = await withinLimits(options, async () => {
-    try {
-      return await testing.Replay.open(() => {
-        onLoading();
-        return import(url.href);
-      });
-    } catch (cause) {
-      if (isCoded(cause)) throw refused(messageOf(cause), cause);
-      throw refused(`${app} cannot be loaded: ${whyNotLoaded(app, cause)}`, cause);
-    }
+  const replay = await openReplay(options, testing.Replay, () => {
+    onLoading();
+    return import(url.href);
   });
   return {
     functions: replay.functions,
@@ -50,6 +43,33 @@ export async function loadApp(options: LoadOptions, onLoading: () => void): Prom
       return { runId: exported.run.id, replay: () => replay.run(exported) };
     },
   };
+}
+
+/**
+ * Where the module connects, what it serves is what it gives there: a function that it only exports has no worker. So its
+ * exports are kept from the replay until it is known that it connects nothing.
+ */
+async function openReplay(
+  options: LoadOptions,
+  replay: TestingModule["Replay"],
+  importApp: () => Promise<unknown>,
+): Promise<LoadedReplay> {
+  let exported: unknown;
+  const open = (load: () => Promise<unknown>): Promise<LoadedReplay> =>
+    withinLimits(options, () => replay.open(load).catch((cause: unknown) => Promise.reject(notLoaded(options, cause))));
+  try {
+    return await open(async () => {
+      exported = await importApp();
+    });
+  } catch (error) {
+    if (exported === undefined) throw error;
+    return open(async () => exported);
+  }
+}
+
+function notLoaded({ app }: LoadOptions, cause: unknown): HoldfastError {
+  if (isCoded(cause)) return refused(messageOf(cause), cause);
+  return refused(`${app} cannot be loaded: ${whyNotLoaded(app, cause)}`, cause);
 }
 
 const WHAT_TO_DO =

@@ -1,0 +1,49 @@
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { sendEvent } from "../../src/cli/send.ts";
+
+/** What `send` says of an event that started no run. */
+
+const FUNCTIONS = [
+  { id: "shop-saga", triggers: [{ pattern: "saga/go" }], cancelOn: [{ event: "saga/stop", expression: null }] },
+];
+const ANSWERS: Readonly<Record<string, object>> = {
+  "/e/cli": { ids: ["01E"] },
+  "/v1/events/01E": { runIds: [], collected: [] },
+  "/dev": { functions: FUNCTIONS },
+  "/v1/functions": { functions: FUNCTIONS },
+};
+/** Paths of which the gateway knows nothing, as one of an earlier version. */
+const unknown = new Set<string>();
+
+beforeEach(() => {
+  unknown.clear();
+  vi.stubGlobal("fetch", (url: string) => {
+    const { pathname } = new URL(url);
+    const answer = unknown.has(pathname) ? undefined : ANSWERS[pathname];
+    const body = answer ?? { error: "There is no such path.", code: "NOT_FOUND" };
+    return Promise.resolve(Response.json(body, { status: answer ? 200 : 404 }));
+  });
+});
+afterEach(() => vi.unstubAllGlobals());
+
+async function noteOf(name: string): Promise<string> {
+  const notes: string[] = [];
+  const output = { print: () => {}, note: (text: string) => void notes.push(text) };
+  const plain = { isTerminal: false, showsProgress: false, columns: 120, colours: false };
+  await sendEvent({ args: [name], flags: {}, env: {}, output: { ...output, ...plain } });
+  return notes.join("");
+}
+
+test("an event that cancels runs is not taken for a name that was misspelt", async () => {
+  expect(await noteOf("saga/stop")).toBe(
+    'It started nothing: no function is triggered by "saga/stop"; runs that it cancels, or that wait for it, have it.\n',
+  );
+});
+
+test("an event that no function knows is answered with the name that comes close", async () => {
+  const sentence =
+    'It started nothing: no function is triggered by "saga/goo"; runs that wait for it have it. Did you mean "saga/go"?\n';
+  expect(await noteOf("saga/goo")).toBe(sentence);
+  unknown.add("/v1/functions");
+  expect(await noteOf("saga/goo")).toBe(sentence);
+});
