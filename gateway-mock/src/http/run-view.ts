@@ -281,8 +281,13 @@ function applyEnd(step: Draft, { dataJson, atMs }: StoredLogRow, kind: "STEP_COM
   step.dueMs = null;
   if (meta.kept) step.kept = true;
   if (meta.edited) step.edited = true;
-  if (kind === "STEP_COMPLETED") step.output = storedJson(text);
-  else step.error = storedJson(text);
+  if (kind === "STEP_FAILED") {
+    step.error = storedJson(text);
+    return;
+  }
+  step.output = storedJson(text);
+  // It may have failed before the run was resumed.
+  delete step.error;
 }
 
 function parse(json: string | null): unknown {

@@ -38,7 +38,7 @@ export interface FollowFilter {
    */
   readonly functionId?: string;
   /**
-   * Only facts by which a run becomes one of these.
+   * Only what is stored together with a change to one of these; the snapshot has runs that are one already.
    * @example status: ["FAILED", "CANCELLED"]
    */
   readonly status?: RunStatus | readonly RunStatus[];
