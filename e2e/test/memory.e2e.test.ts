@@ -56,7 +56,7 @@ test("the command with the memory store and a database URL ends with a code inst
   const args = ["dev", "--store", "memory", "--database-url", "postgres://absent@127.0.0.1:1/none"];
   const child = new Child(gatewayBin, { name: "The gateway", args });
   expect(await child.exited).toMatchObject({ code: 2 });
-  expect(child.tail()).toMatch(/`databaseUrl`.*\(OPTION_INVALID\)/);
+  expect(child.tail()).toMatch(/--database-url.*\(GATEWAY_USAGE\)/);
 });
 
 test("the built packages run a function on a test gateway in memory", async () => {

@@ -28,14 +28,10 @@ describe("Queues", () => {
       await world.noted(training, "at fit");
       await gpu.kill();
       const next = await world.trigger("train");
-      const message =
-        /^No connected worker of the app "queues" serves the queue "gpu"; the last one was here \d+ (ms|s) ago\.$/;
+      const message = 'No connected worker of the app "queues" serves the queue "gpu".';
       for (const runId of [training, next]) {
         await world.until("the reason", async () => (await waitingOf(world, runId))?.reason === "NO_WORKER_IN_QUEUE");
-        expect(await waitingOf(world, runId)).toMatchObject({
-          reason: "NO_WORKER_IN_QUEUE",
-          message: expect.stringMatching(message),
-        });
+        expect(await waitingOf(world, runId)).toMatchObject({ reason: "NO_WORKER_IN_QUEUE", message });
       }
       await world.gateway.line((line) => line.includes('"NO_WORKER_IN_QUEUE"'), 100_000);
       // What invokes a function of the queue waits for it; all else goes on.
