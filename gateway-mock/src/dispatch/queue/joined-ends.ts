@@ -20,6 +20,13 @@ interface WaitingEnd extends AskedEnd {
   readonly failed: (error: unknown) => void;
 }
 
+/** Ends that are decided on together when the run's turn comes. */
+interface Group {
+  readonly ends: WaitingEnd[];
+  /** Characters of what they hold. */
+  length: number;
+}
+
 export interface EndDecisions {
   one(runId: string, asked: AskedEnd): Promise<DecideOutcome>;
   /** In order, of all or of the first of them: the others are to be decided on one by one. */
@@ -35,7 +42,7 @@ export class JoinedEnds {
   readonly #runs: Pick<RunCache, "serial">;
   readonly #decisions: EndDecisions;
   /** By run: those whose turn has not come. */
-  readonly #waiting = new Map<string, WaitingEnd[]>();
+  readonly #waiting = new Map<string, Group>();
 
   constructor(runs: Pick<RunCache, "serial">, decisions: EndDecisions) {
     this.#runs = runs;
@@ -46,17 +53,19 @@ export class JoinedEnds {
   decide(runId: string, asked: AskedEnd): Promise<DecideOutcome> {
     return new Promise((ended, failed) => {
       const one = { ...asked, ended, failed };
+      const length = lengthOf(asked.end);
       const waiting = this.#waiting.get(runId);
-      if (waiting && hasRoom(waiting, one)) {
-        waiting.push(one);
+      if (waiting && waiting.ends.length < AT_ONCE && waiting.length + length <= MAX_LENGTH) {
+        waiting.ends.push(one);
+        waiting.length += length;
         return;
       }
-      const group = [one];
+      const group: Group = { ends: [one], length };
       this.#waiting.set(runId, group);
       // At once, where no decision on the run is under way.
       void this.#runs.serial(runId, () => {
         if (this.#waiting.get(runId) === group) this.#waiting.delete(runId);
-        return this.#decideGroup(runId, group);
+        return this.#decideGroup(runId, group.ends);
       });
     });
   }
@@ -85,11 +94,8 @@ export class JoinedEnds {
   }
 }
 
-function hasRoom(waiting: readonly WaitingEnd[], one: WaitingEnd): boolean {
-  if (waiting.length >= AT_ONCE) return false;
-  const length = waiting.reduce((sum, { end }) => sum + lengthOf(end), lengthOf(one.end));
-  return length <= MAX_LENGTH;
+/** Errors are the app's own, and may be as long as any result. */
+function lengthOf(end: StepEnd): number {
+  if (end.type === "timer") return 0;
+  return end.result.type === "data" ? end.result.text.length : JSON.stringify(end.result.error).length;
 }
-
-const lengthOf = (end: StepEnd): number =>
-  end.type === "arrived" && end.result.type === "data" ? end.result.text.length : 0;

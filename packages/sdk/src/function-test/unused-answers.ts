@@ -1,6 +1,6 @@
 /**
- * What a test is told of answers that no step has used. Many are right, of a branch that was not taken; others have the
- * wrong id, and the wait that they were meant for times out instead.
+ * Says which answers of a test no step has used. Most belong to a branch that was not taken; others have a wrong id, and
+ * the wait that they were meant for times out.
  */
 import { nearestName } from "@holdfast/core";
 

@@ -9,7 +9,7 @@ const app = new Holdfast({ id: "shop", isDev: true, logger }, {});
 
 const order = app.createFunction({ id: "order", triggers: { event: "shop/placed" } }, async ({ step }) => {
   const approval = await step.waitForEvent("approval", { event: "shop/approved", timeout: "7d" });
-  if (approval === null) return "nobody";
+  if (approval === null) return "no answer";
   return step.run("ship", () => approval.data.by as string);
 });
 const by = (id: string) => ({ id, handler: () => ({ by: "Ann" }) });
@@ -23,12 +23,12 @@ const runWith = async (...steps: readonly { readonly id: string; readonly handle
 describe("Answers that no step of a tested function uses", () => {
   test("a run names them, and is as it would be without them", async () => {
     expect(await runWith(by("approval"), ship)).toMatchObject({ output: "shipped", unusedAnswers: [] });
-    expect(await runWith(ship)).toMatchObject({ output: "nobody", unusedAnswers: ["ship"] });
+    expect(await runWith(ship)).toMatchObject({ output: "no answer", unusedAnswers: ["ship"] });
     expect(warnings).toEqual([]);
   });
 
   test.each(["aproval", "shop/approved"])('the answer "%s" to a wait that times out is logged', async (id) => {
-    expect(await runWith(by(id), ship)).toMatchObject({ output: "nobody", unusedAnswers: [id, "ship"] });
+    expect(await runWith(by(id), ship)).toMatchObject({ output: "no answer", unusedAnswers: [id, "ship"] });
     expect(warnings).toEqual([
       `FunctionTest: the wait "approval" timed out, and no step has used the answer "${id}". Answers go by the id of the step: did you mean "approval"?`,
     ]);
@@ -36,7 +36,7 @@ describe("Answers that no step of a tested function uses", () => {
 
   test("a wait that its own answer lets time out is nothing to be logged", async () => {
     const late = { ...by("approval"), after: "8d" };
-    expect(await runWith(late, by("aproval"))).toMatchObject({ output: "nobody", unusedAnswers: ["aproval"] });
+    expect(await runWith(late, by("aproval"))).toMatchObject({ output: "no answer", unusedAnswers: ["aproval"] });
     expect(warnings).toEqual([]);
   });
 
