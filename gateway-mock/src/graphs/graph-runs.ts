@@ -26,6 +26,7 @@ export interface StartAsked {
   readonly id?: unknown;
   readonly atMs?: number;
   readonly deadlineMs?: number;
+  readonly deadlineInMs?: number;
   readonly appVersion?: unknown;
   readonly priority?: unknown;
   readonly seed?: IdSeed;

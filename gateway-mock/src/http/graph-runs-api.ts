@@ -19,13 +19,12 @@ import {
 } from "./graphs-fields.ts";
 import { GraphSchema } from "./graphs-view.ts";
 import { type BodyDescription, describe } from "./openapi/describe-route.ts";
-import { At, Json } from "./openapi/schemas.ts";
+import { Json } from "./openapi/schemas.ts";
 import type { HttpParts } from "./parts.ts";
-import { instantIn } from "./read-instant.ts";
+import { Deadline, deadlineIn, Instant, instantIn } from "./read-instant.ts";
 import { runOr404 } from "./run-or-404.ts";
 
 const json = (schema: BodyDescription["schema"]): BodyDescription => ({ contentType: "application/json", schema });
-const Instant = Type.Union([At, Type.Number({ description: "Milliseconds since 1970." })]);
 
 const StartFields = {
   input: Type.Optional(Type.Unsafe({ ...Json, description: "What `ctx.input` is in the graph." })),
@@ -33,7 +32,7 @@ const StartFields = {
     Type.String({ maxLength: 256, description: "The same id again, within 30 days, is the same run of the graph." }),
   ),
   at: Type.Optional(Instant),
-  deadline: Type.Optional(Instant),
+  deadline: Type.Optional(Deadline),
   appVersion: Type.Optional(Type.String({ description: "Begins with this version of the app, not with the newest." })),
   priority: Type.Optional(Type.Integer({ minimum: -600, maximum: 600, description: "Seconds ahead of other runs." })),
   dispatch: Dispatch,
@@ -126,12 +125,11 @@ function startOf(c: Context, body: Readonly<Record<string, unknown>>): StartAske
   const { input, id, at, deadline, appVersion, priority } = body;
   const seed = readSeed(c.req.header(SEED_HEADER));
   const atMs = instantIn("at", at);
-  const deadlineMs = instantIn("deadline", deadline);
   return {
     ...(input === undefined ? {} : { input }),
     ...(id === undefined ? {} : { id }),
     ...(atMs === undefined ? {} : { atMs }),
-    ...(deadlineMs === undefined ? {} : { deadlineMs }),
+    ...deadlineIn(deadline),
     ...(appVersion === undefined ? {} : { appVersion }),
     ...(priority === undefined ? {} : { priority }),
     ...(seed ? { seed } : {}),

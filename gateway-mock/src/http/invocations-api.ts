@@ -7,11 +7,9 @@ import { limitBody } from "./bodies.ts";
 import { readSeed, SEED_HEADER } from "./events-api.ts";
 import { readJsonBody } from "./json-body.ts";
 import { describe } from "./openapi/describe-route.ts";
-import { At, Json } from "./openapi/schemas.ts";
+import { Json } from "./openapi/schemas.ts";
 import type { HttpParts } from "./parts.ts";
-import { instantIn } from "./read-instant.ts";
-
-const Instant = Type.Union([At, Type.Number({ description: "Milliseconds since 1970." })]);
+import { Deadline, deadlineIn, Instant, instantIn } from "./read-instant.ts";
 
 const BodySchema = Type.Object(
   {
@@ -23,7 +21,7 @@ const BodySchema = Type.Object(
       }),
     ),
     at: Type.Optional(Instant),
-    deadline: Type.Optional(Instant),
+    deadline: Type.Optional(Deadline),
     appVersion: Type.Optional(
       Type.String({ description: "Begins with this version of the app, not with the newest." }),
     ),
@@ -87,7 +85,6 @@ export function invocationsApi(app: Hono, { dispatcher }: Pick<HttpParts, "dispa
     const { at, deadline, ...rest } = body;
     const seed = readSeed(c.req.header(SEED_HEADER));
     const atMs = instantIn("at", at);
-    const deadlineMs = instantIn("deadline", deadline);
     const outcome = await dispatcher.invoke({
       traceparent: c.req.header("traceparent"),
       tracestate: c.req.header("tracestate"),
@@ -95,7 +92,7 @@ export function invocationsApi(app: Hono, { dispatcher }: Pick<HttpParts, "dispa
       environment: c.get("environment"),
       function: c.req.param("id"),
       ...(atMs === undefined ? {} : { atMs }),
-      ...(deadlineMs === undefined ? {} : { deadlineMs }),
+      ...deadlineIn(deadline),
       ...(seed ? { seed } : {}),
     });
     return c.json(outcome);

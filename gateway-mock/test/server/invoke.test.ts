@@ -109,6 +109,18 @@ describe("A run that is asked for by name", () => {
     expect(await ended(gateway, runId)).toMatchObject({ status: "FAILED", error: { code: "RUN_DEADLINE_EXCEEDED" } });
   });
 
+  test("a deadline that is a duration counts from when the run may begin, by the database's clock", async () => {
+    const gateway = await bench.gateway({ virtualTime: true });
+    await bench.worker(gateway);
+    // What `skipTime` adds no clock of this process knows.
+    await gateway.skipTime(86_400_000);
+    const soon = await runDetail(gateway, (await invoke(gateway, "order", { deadline: "2h" })).runId);
+    expect(Math.abs((soon.deadlineMs ?? 0) - soon.createdMs - 7_200_000)).toBeLessThan(60_000);
+    const at = new Date(Date.now() + 2 * 86_400_000);
+    const later = await invoke(gateway, "order", { at: at.toISOString(), deadline: "2h" });
+    expect((await runDetail(gateway, later.runId)).deadlineMs).toBe(at.getTime() + 7_200_000);
+  });
+
   test("begins with the version that is asked for, though a newer one is there", async () => {
     const gateway = await bench.gateway();
     const old = await bench.worker(gateway, { appVersion: "1" });
@@ -199,6 +211,10 @@ test("what cannot be asked for is refused, with what would be right", async () =
     [{ at: "tomorrow" }, "BODY_INVALID", "`at` must be a point in time"],
     [{ at: "2126-01-01T00:00:00Z" }, "OPTION_INVALID", "at most a year ahead"],
     [{ deadline: "2001-01-01T00:00:00Z" }, "OPTION_INVALID", "has passed"],
+    [{ deadline: "soon" }, "BODY_INVALID", "or a duration of up to a year"],
+    [{ deadline: "-5s" }, "BODY_INVALID", "or a duration of up to a year"],
+    [{ deadline: "0s" }, "OPTION_INVALID", "has passed"],
+    [{ deadline: "2030-01-31T12:00:00" }, "BODY_INVALID", "with a zone"],
     [{ priority: 1.5 }, "OPTION_INVALID", "-600 to 600"],
     [{ prioritty: 1 }, "BODY_INVALID", "Did you mean `priority`?"],
     [[], "BODY_INVALID", "must be an object"],

@@ -47,8 +47,9 @@ export interface Invocation {
   readonly id?: unknown;
   /** Not before this instant. */
   readonly atMs?: number;
-  /** The run fails when it is not over by then. */
+  /** The run fails when it is not over by then: a point in time, or a duration since it may begin. One of the two. */
   readonly deadlineMs?: number;
+  readonly deadlineInMs?: number;
   readonly appVersion?: unknown;
   readonly priority?: unknown;
   /** Names the request, so that it may be repeated. */
@@ -245,7 +246,7 @@ function checkPayload({ data, user, v, meta, graph }: Invocation): void {
 
 /** What the run has other than its function says. Absent when there is nothing of the kind. */
 function readOptions(
-  { id, atMs, deadlineMs, appVersion, priority }: Invocation,
+  { id, atMs, deadlineMs, deadlineInMs, appVersion, priority }: Invocation,
   fn: KnownFunction,
   nowMs: number,
   versions: readonly string[],
@@ -256,10 +257,12 @@ function readOptions(
   }
   if (atMs !== undefined && atMs > nowMs + MAX_DURATION_MS) throw invalid("`at` must be at most a year ahead.");
   const beginMs = Math.max(nowMs, atMs ?? 0);
-  if (deadlineMs !== undefined && deadlineMs <= beginMs) {
-    throw invalid(`\`deadline\` (${new Date(deadlineMs).toISOString()}) has passed before the run can begin.`);
+  const lastsMs = deadlineMs === undefined ? deadlineInMs : Math.ceil(deadlineMs - beginMs);
+  if (lastsMs !== undefined && lastsMs <= 0) {
+    const given = deadlineMs === undefined ? `${lastsMs} ms` : new Date(deadlineMs).toISOString();
+    throw invalid(`\`deadline\` (${given}) has passed before the run can begin.`);
   }
-  if (deadlineMs !== undefined && deadlineMs > beginMs + MAX_DURATION_MS) {
+  if (lastsMs !== undefined && lastsMs > MAX_DURATION_MS) {
     throw invalid("`deadline` must be at most a year after the start.");
   }
   if (appVersion !== undefined && !(typeof appVersion === "string" && versions.includes(appVersion))) {
@@ -272,7 +275,7 @@ function readOptions(
     throw invalid(`\`priority\` must be a whole number of seconds, -${MAX_PRIORITY} to ${MAX_PRIORITY}.`);
   }
   const asked: AskedOptions = {
-    ...(deadlineMs === undefined ? {} : { deadlineInMs: Math.ceil(deadlineMs - beginMs) }),
+    ...(lastsMs === undefined ? {} : { deadlineInMs: lastsMs }),
     ...(typeof appVersion === "string" ? { appVersion } : {}),
     ...(isPriority(priority) ? { priority } : {}),
   };

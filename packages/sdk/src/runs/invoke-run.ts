@@ -1,5 +1,5 @@
 /** Starts a run of one function at the gateway: reads the options, makes the request, says what came of it. */
-import { type Clock, HoldfastError } from "@holdfast/core";
+import { HoldfastError } from "@holdfast/core";
 import { isRecord } from "@holdfast/protocol";
 import type { UntypedData } from "../events/event-types.ts";
 import { apiBase, type GatewayAccess } from "../events/gateway-access.ts";
@@ -42,7 +42,7 @@ export interface InvocationOptions<Data = unknown> {
   readonly at?: InstantLike;
   /**
    * A run that is not over by then fails with a `RunDeadlineError`, after its steps are undone; the function's own
-   * `deadline` does not count. A duration counts from `at`, or from now.
+   * `deadline` does not count. A duration counts from `at`, or from when the run is stored, by the database's clock.
    * @example deadline: "90s"
    */
   readonly deadline?: InstantLike | DurationLike;
@@ -88,7 +88,7 @@ export async function invokeRun(
   ports: SendPorts,
 ): Promise<StartedRun> {
   const name = functionNameOf(target, access.id, "invoke()");
-  const body = bodyOf(given, ports.clock);
+  const body = bodyOf(given);
   const url = new URL(`v1/functions/${encodeURIComponent(name)}/runs`, apiBase(access)).href;
   const headers = { "Content-Type": "application/json", "x-inngest-event-id-seed": seedHeader(ports) };
   const answer = await callSigned(access, { url, headers, body }, ports, judge);
@@ -96,7 +96,7 @@ export async function invokeRun(
   throw callFailed(answer.code ?? "RUN_START_FAILED", url, `did not start a run of "${name}"`, answer);
 }
 
-function bodyOf(given: unknown, clock: Clock): string {
+function bodyOf(given: unknown): string {
   if (given !== undefined && !isRecord(given)) throw invalid("The options of invoke() must be an object.");
   const options = { ...given };
   checkKnown("invoke()", options, OPTIONS);
@@ -115,7 +115,7 @@ function bodyOf(given: unknown, clock: Clock): string {
     throw invalid(`The option \`priority\` of invoke() must be a whole number, -${MAX_PRIORITY} to ${MAX_PRIORITY}.`);
   }
   const start = at === undefined ? undefined : instant(at, "at");
-  const fields = { data: data ?? {}, id, at: start, deadline: end(deadline, start, clock), appVersion, priority };
+  const fields = { data: data ?? {}, id, at: start, deadline: end(deadline), appVersion, priority };
   return encode({ ...fields, ...traceFields() });
 }
 
@@ -125,12 +125,10 @@ function instant(value: unknown, name: string): string {
   throw invalid(`The option \`${name}\` of invoke() must be a Date, ISO 8601 text, or a point in time of Temporal.`);
 }
 
-function end(deadline: unknown, start: string | undefined, clock: Clock): string | undefined {
+/** A duration goes as it is: what it counts from is the database's time, which this process does not know. */
+function end(deadline: unknown): string | undefined {
   if (deadline === undefined) return undefined;
-  const fixed = instantOf(deadline);
-  if (fixed !== undefined) return fixed;
-  const fromMs = start === undefined ? clock.nowMs() : Math.max(Date.parse(start), clock.nowMs());
-  return new Date(fromMs + durationMsOf(deadline, "deadline")).toISOString();
+  return instantOf(deadline) ?? `${durationMsOf(deadline, "deadline")}ms`;
 }
 
 function encode(body: { readonly data: unknown }): string {
