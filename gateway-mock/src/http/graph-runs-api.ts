@@ -81,6 +81,8 @@ const TEST = describe({
   description:
     "The run takes the way of all others, is marked as a test (`GET /v1/runs?test=1`), and is removed with all that is left of it when it is stopped, or a day after it began. Nothing triggers it.",
   tag: "graphs",
+  // Clients of a tenant send it with each call; here the body says it.
+  query: Type.Object({ tenant: Type.Optional(Type.String()) }),
   body: json(TestBody),
   answers: { 202: Type.Object(STARTED, { title: "StartedGraphTest" }) },
   failures: { 400: "`GRAPH_INVALID`, with `problems`.", 409: "`GRAPH_RUNNER_UNKNOWN`." },
@@ -90,6 +92,8 @@ const STOP = describe({
   operationId: "stopGraphTest",
   summary: "Ends a test, and removes all that is left of it.",
   tag: "graphs",
+  // Clients of a tenant send it with each call; the run says whose it is.
+  query: Type.Object({ tenant: Type.Optional(Type.String()) }),
   params: { runId: "The run's id." },
   answers: { 200: Type.Object({ stopped: Type.Literal(true), runId: Type.String() }) },
   failures: { 404: "There is no such run.", 409: "`GRAPH_TEST_UNKNOWN`: it is no test. `RUN_ON_HOLD`, `RUN_IN_USE`." },

@@ -53,6 +53,8 @@ const GET = describe({
   summary: "Shows what became of each node of a graph's run.",
   description: "To follow it live, read `/v1/runs/{id}/stream`, and ask again when something has happened.",
   tag: "graphs",
+  // Clients of a tenant send it with each call; the run says whose it is.
+  query: Type.Object({ tenant: Type.Optional(Type.String()) }),
   params: { id: "The run's id." },
   answers: { 200: StatusSchema },
   failures: { 404: "There is no such run, or it is of no graph." },

@@ -155,9 +155,15 @@ test.each<[string, Scene, WaitingReason | null, string | RegExp]>([
   ["another version may go on with it", { begunBy: "1", versions: [served, goneToo] }, "STARTING", /about to/],
   [
     "its event is later",
-    { jobs: [job({ availableMs: NOW + 5_000 })], facts: [fact("RUN_CREATED", "", { run: { startMs: NOW + 5_000 } })] },
+    { jobs: [job({ availableMs: NOW + 5_000 })] },
     "NOT_DUE",
-    "Its event lets it start at 2026-01-01T00:00:05.000Z, in 5 s.",
+    "It is not to start before 2026-01-01T00:00:05.000Z, in 5 s.",
+  ],
+  [
+    "its next pass was put off",
+    { jobs: [job({ availableMs: NOW + 5_000, iteration: 2 })] },
+    "NOT_DUE",
+    "It goes on at 2026-01-01T00:00:05.000Z, in 5 s.",
   ],
   ["the gateway shuts down", { isDraining: true }, "GATEWAY_DRAINING", /shutting down/],
   ["all workers are drained", closed({ drained: 2 }), "NO_ROOM", `${ALL} are drained.`],

@@ -52,7 +52,12 @@ test("a query parameter that a route does not have, or a value that it does not 
     expect(await call(gateway, path)).not.toHaveProperty("code");
     expect([path, await call(gateway, `${path}?status=done`)]).toMatchObject([path, { code: "BODY_INVALID" }]);
   }
-  for (const path of ["/v1/bulk?dryRun=1", "/v1/workers/w/drain?force=1", "/v1/workers/w/resume?x=1"]) {
+  for (const path of [
+    "/v1/bulk?dryRun=1",
+    "/v1/workers/w/drain?force=1",
+    "/v1/workers/w/resume?x=1",
+    `/v1/runs/${RUN}/cancel?why=1`,
+  ]) {
     expect([path, await call(gateway, path, { method: "POST" })]).toMatchObject([path, { code: "BODY_INVALID" }]);
   }
   expect(await call(gateway, `/v1/runs/${RUN}?log=maybe`)).toMatchObject({

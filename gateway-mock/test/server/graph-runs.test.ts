@@ -74,3 +74,13 @@ test("runs of graphs are found by the id that a caller gave them, or the sender 
   expect(await found("key=joined-1&graph=b")).toEqual([]);
   expect(await found("key=kg-9")).toEqual([]);
 });
+
+test("clients of a tenant name it in each call, also where a run says it", async () => {
+  const gateway = await world();
+  const query = "?tenant=acme";
+  const body = { graph: graphOf("t"), tenant: "acme" };
+  const { runId } = await ask(gateway, "POST", `/v1/graph-tests${query}`, body);
+  await ended(gateway, runId);
+  expect(await ask(gateway, "GET", `/v1/runs/${runId}/graph${query}`)).toMatchObject({ runId });
+  expect(await ask(gateway, "DELETE", `/v1/graph-tests/${runId}${query}`)).toEqual({ stopped: true, runId });
+});

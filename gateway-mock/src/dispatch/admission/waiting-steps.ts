@@ -21,8 +21,6 @@ export interface StepFacts {
 
 export interface WaitingSteps {
   readonly maxAttempts: number | null;
-  /** Not before this instant, as its event says. */
-  readonly startMs: number | null;
   /** By hashed id. */
   readonly steps: ReadonlyMap<string, StepFacts>;
   /** In the order in which they failed. */
@@ -34,7 +32,7 @@ export interface WaitingSteps {
 }
 
 interface FactData extends Partial<DispatchedMeta> {
-  readonly run?: { readonly maxAttempts?: number; readonly startMs?: number };
+  readonly run?: { readonly maxAttempts?: number };
   readonly step?: { readonly op?: string; readonly name?: string; readonly maxAttempts?: number };
   readonly op?: string;
   readonly name?: string;
@@ -47,14 +45,12 @@ export function readWaitingSteps(facts: readonly WaitingFact[]): WaitingSteps {
   const stalls = new Map<string, StallMeta & { readonly atMs: number }>();
   const failures: FailedAttempt[] = [];
   let maxAttempts: number | null = null;
-  let startMs: number | null = null;
   let lostWrites = 0;
   for (const { kind, key, attempt, iteration, atMs, dataJson } of facts) {
     const data = readMeta<FactData>(dataJson);
     switch (kind) {
       case "RUN_CREATED":
         maxAttempts = data.run?.maxAttempts ?? null;
-        startMs = data.run?.startMs ?? null;
         break;
       case "PINNED":
         maxAttempts = data.maxAttempts ?? maxAttempts;
@@ -81,7 +77,7 @@ export function readWaitingSteps(facts: readonly WaitingFact[]): WaitingSteps {
       default:
     }
   }
-  return { maxAttempts, startMs, steps, failures, stalls, lostWrites };
+  return { maxAttempts, steps, failures, stalls, lostWrites };
 }
 
 function messageIn({ error }: FactData): string {

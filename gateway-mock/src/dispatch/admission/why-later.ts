@@ -18,9 +18,10 @@ export function laterReason(facts: WaitingFacts, job: OpenJob): FoundReason {
     const message = `${capital(attemptText(facts, closest))}.`;
     return { reason: "RETRY", message, untilMs: job.availableMs, step: stepName(facts, closest.key) };
   }
-  const isFirst = steps.startMs !== null && job.kind === "pass" && job.iteration === 1;
+  // Nothing but its event, or who invoked it, puts off a first pass that no gateway has claimed yet.
+  const isFirst = job.kind === "pass" && job.iteration === 1 && job.epoch === 0;
   const at = `${timeText(job.availableMs)}, in ${spanText(job.availableMs - nowMs)}`;
-  const message = isFirst ? `Its event lets it start at ${at}.` : `It goes on at ${at}.`;
+  const message = isFirst ? `It is not to start before ${at}.` : `It goes on at ${at}.`;
   return { reason: "NOT_DUE", message, untilMs: job.availableMs };
 }
 

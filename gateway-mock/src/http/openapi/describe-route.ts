@@ -17,7 +17,7 @@ export interface RouteDescription {
   readonly tag: RouteTag;
   /** What each parameter in the path is. */
   readonly params?: Readonly<Record<string, string>>;
-  /** Of a route that has it, no other query parameter is taken. */
+  /** No other query parameter is taken. Routes of our own API that have none take none (`OWN_TAGS`). */
   readonly query?: TObject;
   readonly body?: BodyDescription;
   /** By status; `null` = no body. */
@@ -46,13 +46,17 @@ export type RouteTag =
   | "worker protocol"
   | "testing";
 
+/** Whose callers are not bound to another system's protocol: what such a route does not know is a mistake to name. */
+const OWN_TAGS: readonly RouteTag[] = ["runs", "graphs", "functions", "workers", "faults"];
+
 const DESCRIPTION = Symbol("description");
 
 type Described = MiddlewareHandler & { readonly [DESCRIPTION]: RouteDescription };
 
 /** Describes the route that it is registered with. */
 export function describe(description: RouteDescription): MiddlewareHandler {
-  const known = description.query && Object.keys(description.query.properties);
+  const { query, tag } = description;
+  const known = query ? Object.keys(query.properties) : OWN_TAGS.includes(tag) ? [] : undefined;
   const handler: MiddlewareHandler = async (c, next) => {
     if (known) checkQuery(Object.keys(c.req.query()), known);
     await next();
