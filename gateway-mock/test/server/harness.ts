@@ -44,9 +44,8 @@ export function useGateway(): Bench {
   let db: TestDatabase | undefined;
   let store: Store | undefined;
   beforeEach(async () => {
-    db = await createDatabase(inject("postgresUrl"));
+    db = await createDatabase(inject("postgresUrl"), { template: inject("migratedTemplate") });
     store = openPostgresStore({ url: db.url, maxConnections: 3 });
-    await store.migrate();
   });
   afterEach(async () => {
     for (const worker of workers.splice(0)) worker.cut();
