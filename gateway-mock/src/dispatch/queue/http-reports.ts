@@ -6,7 +6,8 @@ import { HoldfastError } from "@holdfast/core";
 import type { Op, SdkResponse } from "@holdfast/protocol";
 import type { Ownership } from "../workers/ownership.ts";
 import { parseQueueItem } from "../workers/request-id.ts";
-import type { CheckpointResult, WorkerReplies } from "./worker-replies.ts";
+import type { CheckpointResult } from "./checkpoint-result.ts";
+import type { WorkerReplies } from "./worker-replies.ts";
 
 /** What workers report by HTTP, without a session: the report itself has to show whose it is. */
 export class HttpReports {

@@ -23,23 +23,24 @@ interface Now {
 /** The oldest first. */
 export function runningSteps(
   { jobs, log }: Pick<RunDetail, "jobs" | "log">,
-  dispatches: Pick<Dispatches, "get">,
+  dispatches: Pick<Dispatches, "get" | "continued">,
   { nowMs, monotonicMs, lastStep }: Now,
 ): StepAtWork[] {
   const found = jobs.flatMap(({ id, epoch, kind, key, leasedBy, claimedMs, availableMs }): StepAtWork[] => {
     if (kind === "step" && leasedBy !== null && claimedMs !== null && availableMs > nowMs) {
       return [{ name: readWaitingSteps(log).steps.get(key)?.name ?? null, sinceMs: claimedMs }];
     }
-    const dispatch = dispatches.get(requestIdOf({ jobId: id, epoch }));
-    if (kind !== "pass" || dispatch === undefined) return [];
-    const going = runningAt(dispatch, monotonicMs).filter((step) => step.id !== lastStep);
+    const fence = { jobId: id, epoch };
+    const request = dispatches.get(requestIdOf(fence)) ?? dispatches.continued.get(fence);
+    if (kind !== "pass" || request === undefined) return [];
+    const going = runningAt(request, monotonicMs).filter((step) => step.id !== lastStep);
     return going.map((step) => ({ name: step.id, sinceMs: Math.round(nowMs - step.runningMs) }));
   });
   return found.sort((a, b) => a.sinceMs - b.sinceMs);
 }
 
 /** As it is by now, if nothing has changed since the worker spoke of it. */
-export function runningAt({ running }: Dispatch, nowMs: number): readonly RunningStep[] {
+export function runningAt({ running }: Pick<Dispatch, "running">, nowMs: number): readonly RunningStep[] {
   if (running === undefined) return [];
   const agoMs = nowMs - running.saidMs;
   return running.steps.map(({ id, runningMs }) => ({ id, runningMs: runningMs + agoMs }));

@@ -264,6 +264,20 @@ export class WaitingRuns {
         running: runningAt(dispatch, nowMs),
       };
     }
+    const continued = dispatches.continued.get({ jobId: id, epoch });
+    if (continued) {
+      const { instanceId, extendLeaseMs, lostMs, lastHeardMs } = continued;
+      const nowMs = clock.monotonicMs();
+      return {
+        at: "here",
+        instanceId,
+        isAcked: true,
+        silentMs: nowMs - lastHeardMs,
+        extendLeaseMs,
+        lostMs: lostMs === null ? null : nowMs - lostMs,
+        running: runningAt(continued, nowMs),
+      };
+    }
     if (leasedBy === settings.gatewayId) return { at: "gateway" };
     const name = versionName(head.appId, head.appVersion);
     const queue = functions.queueOf(head.functionId, head.appVersion);

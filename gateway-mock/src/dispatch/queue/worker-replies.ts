@@ -28,6 +28,7 @@ import type { Ownership, Reporter } from "../workers/ownership.ts";
 import { parseRequestId } from "../workers/request-id.ts";
 import { StoringReplies } from "../workers/storing-replies.ts";
 import type { Workers } from "../workers/workers.ts";
+import { type CheckpointResult, FOREIGN, STALE, STORED } from "./checkpoint-result.ts";
 import { PerKeyOrder } from "./per-key-order.ts";
 import { checkpointOps, type ReadOps, reportOf } from "./read-reports.ts";
 import type { RunUpdater } from "./run-updater.ts";
@@ -36,13 +37,6 @@ type CheckpointFrame = Extract<WorkerFrame, { kind: "WORKER_CHECKPOINT" }>;
 /** What is left of a message once its bytes have been read: while it waits for its commit nothing holds these. */
 type CheckpointName = Pick<CheckpointFrame, "requestId" | "runId" | "leaseId" | "sequence">;
 type ResponseName = Pick<SdkResponse, "requestId" | "runId">;
-
-export interface CheckpointResult {
-  readonly outcome: CheckpointOutcome;
-  readonly message: string;
-  /** It is about another worker's request. */
-  readonly foreign?: true;
-}
 
 /** What became of a checkpoint; null: it could not be stored, for this error. */
 type CheckpointEnded = (result: CheckpointResult | null, error?: unknown) => void;
@@ -140,6 +134,7 @@ export class WorkerReplies {
         this.#ownership.recordRefusal(from.worker, "a reply", { requestId, runId });
         return false;
       }
+      this.#dispatches.continued.finish(fence);
       if (dispatch) {
         stored = this.#storing.begin(dispatch);
         this.#dispatches.finish(dispatch);
@@ -215,6 +210,7 @@ export class WorkerReplies {
     }
     const parked = ops.filter(needsDecision);
     const rest = parked.length > 0 ? ops.filter((op) => !needsDecision(op)) : ops;
+    this.#dispatches.continued.heard(fence);
     const state = dispatch && this.#runs.peek(runId);
     const result = state
       ? await answered((ended) => this.#fastCheckpoint(dispatch, state, rest, ended))
@@ -222,6 +218,7 @@ export class WorkerReplies {
     const done = parked.length > 0 && result.outcome === "stored" ? await this.#park(runId, fence, parked) : result;
     // The worker stops and says nothing more of it.
     if (done.outcome === "stale" && dispatch) this.#dispatches.finish(dispatch);
+    if (done.outcome === "stale") this.#dispatches.continued.finish(fence);
     return done;
   }
 
@@ -327,17 +324,6 @@ export class WorkerReplies {
     return STALE;
   }
 }
-
-const STORED: CheckpointResult = { outcome: "stored", message: "" };
-const FOREIGN: CheckpointResult = {
-  outcome: "stale",
-  message: "The request was not dispatched to any app of this connection.",
-  foreign: true,
-};
-const STALE: CheckpointResult = {
-  outcome: "stale",
-  message: "The request was reassigned to another worker, or the run has ended.",
-};
 
 /** Replies of old workers name no run. */
 const holds = (from: Reporter, dispatch: Dispatch, runId: string): boolean =>

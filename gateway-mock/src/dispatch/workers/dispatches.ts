@@ -15,6 +15,7 @@ import type { RunCache } from "../run-cache.ts";
 import type { Spans } from "../spans.ts";
 import { AckTimeouts } from "./ack-timeouts.ts";
 import type { ConnectedWorker } from "./connected-worker.ts";
+import { ContinuedRequests } from "./continued-requests.ts";
 import { type Dispatch, type JobToRun, newDispatch } from "./dispatch.ts";
 import { DispatchTable } from "./dispatch-table.ts";
 import { KeptRequests } from "./kept-requests.ts";
@@ -55,6 +56,8 @@ export class Dispatches {
   readonly #silent: SilentRequests;
   readonly #routes = new PlainRoutes();
   readonly #superseded: SupersededRequests;
+  /** Requests of workers here that this gateway did not give out. */
+  readonly continued: ContinuedRequests;
   readonly #time: DatabaseTime;
   readonly #spans: Spans;
   readonly #emit: Emit<AfterRequest>;
@@ -72,6 +75,7 @@ export class Dispatches {
     this.#spans = parts.spans;
     this.#emit = emit;
     this.#superseded = new SupersededRequests(parts.workers);
+    this.continued = new ContinuedRequests(options, parts.workers, () => emit({ do: "WORKER_FREED" }));
     this.#ackTimeouts = new AckTimeouts(options, (late) => this.#releaseUnacked(late));
     this.#sendQueue = new SendQueue(options, (dispatch) => this.finish(dispatch));
     const shared = {
@@ -233,6 +237,7 @@ export class Dispatches {
     const before = this.#table.ofJob(fence.jobId);
     const isOver = before !== undefined && before.fence.epoch < fence.epoch;
     this.#superseded.supersede(fence, isOver ? before : undefined);
+    this.continued.supersede(fence);
     if (isOver) this.finish(before);
   }
 
@@ -244,6 +249,7 @@ export class Dispatches {
   /** Ends leases, so that a worker takes the jobs at once. What fails here the leases' own end does. */
   release(releases: readonly LeaseRelease[], onEnded: (count: number) => void = () => {}): void {
     if (releases.length === 0) return;
+    for (const fence of releases) this.continued.finish(fence);
     const released = (ended: readonly boolean[]): void => {
       const count = ended.filter(Boolean).length;
       this.#counters.leasesLost += releases.filter(({ lost }, index) => lost && ended[index]).length;
@@ -292,6 +298,7 @@ export class Dispatches {
     this.late.stop();
     this.#kept.stop();
     this.#silent.stop();
+    this.continued.stop();
   }
 
   #insert(dispatch: Dispatch): void {

@@ -4,7 +4,7 @@
  */
 import { messageOf, readClocks } from "@holdfast/core";
 import type { WorkerFrame } from "@holdfast/protocol";
-import { levelFor, qualify } from "@holdfast/store";
+import { type Fence, levelFor, qualify } from "@holdfast/store";
 import type { DispatcherCounters, DispatcherOptions } from "../ports.ts";
 import type { Functions } from "../registry/functions.ts";
 import type { ConnectedWorker } from "./connected-worker.ts";
@@ -22,6 +22,12 @@ const MOST_STEPS = 10;
 interface ExtensionRequest {
   readonly worker: ConnectedWorker;
   readonly frame: ExtendLeaseFrame;
+}
+
+interface GrantedRequest extends ExtensionRequest {
+  readonly appId: string;
+  readonly functionId: string;
+  readonly fence: Fence;
 }
 
 /**
@@ -72,7 +78,10 @@ export class Leases {
     const known = batch.flatMap((request) => {
       const fence = parseRequestId(request.frame.requestId);
       const appId = fence && this.#ownership.leaseholder(request.worker, request.frame);
-      if (fence && appId !== undefined) return this.#isAnswered(request) ? [] : [{ fence, appId, ...request }];
+      if (fence && appId !== undefined) {
+        const functionId = qualify(request.worker.session.environment, request.frame.functionSlug);
+        return this.#isAnswered(request) ? [] : [{ fence, appId, functionId, ...request }];
+      }
       this.#refuseForeign(request);
       return [];
     });
@@ -80,8 +89,7 @@ export class Leases {
     const { clock, settings, store } = this.#options;
     try {
       const { gatewayId } = settings;
-      const leases = known.map(({ fence, worker, frame }) => {
-        const functionId = qualify(worker.session.environment, frame.functionSlug);
+      const leases = known.map(({ fence, functionId, worker }) => {
         const limits = this.#functions.get(functionId)?.limits ?? null;
         const { leaseMs } = worker.session;
         return { gatewayId, leaseMs, functionId, limits, ...fence };
@@ -92,7 +100,7 @@ export class Leases {
         // Granted so late it would say what was true then: the worker asks again.
         if (extended[index] && isLeaseOld(leasedAt, request.worker.session.leaseMs, clock)) continue;
         if (extended[index]) this.#grant(request);
-        else this.#refuse(request);
+        else this.#refuse(request, request.fence);
       }
     } catch (error) {
       // No answer: the worker asks again at its next interval.
@@ -100,14 +108,17 @@ export class Leases {
     }
   }
 
-  #grant({ worker, frame, appId }: ExtensionRequest & { readonly appId: string }): void {
+  #grant({ worker, frame, appId, fence, functionId }: GrantedRequest): void {
     this.#counters.leasesExtended += 1;
     const dispatch = this.#dispatches.get(frame.requestId);
+    const steps = (frame.runningSteps ?? []).slice(0, MOST_STEPS);
     if (dispatch) {
       this.#dispatches.acknowledge(dispatch, worker);
-      const steps = (frame.runningSteps ?? []).slice(0, MOST_STEPS);
       dispatch.running = { steps, saidMs: this.#options.clock.monotonicMs() };
-    } else this.#dispatches.keepForeign(frame.requestId, worker);
+    } else {
+      this.#dispatches.keepForeign(frame.requestId, worker);
+      this.#dispatches.continued.extended(fence, functionId, worker, steps);
+    }
     const runId = dispatch?.runId ?? frame.runId;
     const repeated = this.#repeated(frame, worker);
     if (repeated !== null) return send(worker, frame, repeated);
@@ -146,8 +157,9 @@ export class Leases {
     send(worker, frame, undefined);
   }
 
-  #refuse({ worker, frame }: ExtensionRequest): void {
+  #refuse({ worker, frame }: ExtensionRequest, fence: Fence): void {
     this.#counters.leasesRefused += 1;
+    this.#dispatches.continued.finish(fence);
     const dispatch = this.#dispatches.get(frame.requestId);
     if (dispatch) this.#dispatches.finish(dispatch);
     send(worker, frame, undefined);

@@ -5,6 +5,7 @@
 import { messageOf, type TimerHandle } from "@holdfast/core";
 import type { DispatcherOptions } from "../ports.ts";
 import type { ConnectedWorker, WorkerSession } from "./connected-worker.ts";
+import type { ContinuedRequest } from "./continued-requests.ts";
 import type { Dispatch } from "./dispatch.ts";
 import type { Dispatches } from "./dispatches.ts";
 import type { Workers } from "./workers.ts";
@@ -34,8 +35,10 @@ export class Presence {
   onWorkerLost(worker: ConnectedWorker, final: boolean): void {
     const dispatches = [...worker.requests].flatMap((requestId) => this.#dispatches.get(requestId) ?? []);
     this.#workers.remove(worker);
+    const continued = this.#dispatches.continued.onWorkerLost(worker);
     for (const dispatch of dispatches) this.#dispatches.detach(dispatch);
     if (this.#options.settings.plain) return this.#awaitLeaseEnds(dispatches, worker.session);
+    this.#releaseContinued(continued, worker.session, final);
     // What was not sent yet is with no worker.
     const hasNoWorker = ({ sentMs }: Dispatch): boolean => final || sentMs === null;
     const free = dispatches.filter(hasNoWorker);
@@ -51,6 +54,18 @@ export class Presence {
         if (this.#graces === 0) for (const resolve of this.#onSettled.splice(0)) resolve();
       });
     });
+  }
+
+  /** Of requests that this gateway did not give out nothing else is known: who goes on with them says so in the grace. */
+  #releaseContinued(continued: readonly ContinuedRequest[], { extensions }: WorkerSession, final: boolean): void {
+    if (continued.length === 0 || !extensions.has("checkpoint")) return;
+    const heldBy = this.#options.settings.gatewayId;
+    const release = (): void => {
+      const lost = continued.filter((request) => this.#dispatches.continued.isLost(request));
+      this.#dispatches.release(lost.map(({ fence }) => ({ ...fence, lost: !final, heldBy })));
+    };
+    if (final) release();
+    else this.#after(this.#options.settings.reconnectGraceMs, release);
   }
 
   /** Resolves when no grace is under way: who went to another gateway has had the time to say so there. */
