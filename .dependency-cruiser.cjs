@@ -353,6 +353,7 @@ module.exports = {
     ]),
     onlyWorkspace("dashboard-stands-alone", "^gateway-mock/dashboard/src/", [
       "^gateway-mock/dashboard/src/",
+      coreIndex,
       graphRender,
     ]),
     onlyNpm("dashboard-npm", "^gateway-mock/dashboard/src/", ["preact", "@preact", "uplot", "vite"]),

@@ -127,6 +127,8 @@ function createDispatcher(config: GatewayConfig, given: CorePorts, gatewayId: st
       reconnectGraceMs: config.reconnectGraceMs,
       versionPolicy: config.versionPolicy,
       plain: config.plain,
+      // On a machine for development the process that was started last is the one that is meant.
+      ...(config.signingKeys.length === 0 ? { awayMs: 0 } : {}),
     },
   });
   return dispatcher;

@@ -115,10 +115,13 @@ export class Dispatcher {
     return this.#parts.loop.tick();
   }
 
-  /** Stores the apps that a worker brought, before it may take work. */
-  async register(apps: readonly AppRecord[]): Promise<void> {
+  /**
+   * Stores the apps that a worker brought, before it may take work. `startedMs`: when its process began, monotonic;
+   * undefined: that is not known.
+   */
+  async register(apps: readonly AppRecord[], startedMs?: number): Promise<void> {
     await this.#parts.proofs.open(this.#options.store);
-    await this.#parts.functions.save(apps);
+    await this.#parts.functions.save(apps, startedMs);
   }
 
   /** Says that the apps which are connected here still are; call it every quarter of a minute or so. */

@@ -74,6 +74,11 @@ export interface DispatcherSettings {
   /** A run whose lease was lost so often in a row without progress is failed. */
   readonly maxLosses: number;
   readonly versionPolicy: VersionPolicy;
+  /**
+   * For how long a deployment must have been away to come back as its app's newest, with a process that began since.
+   * Default: a minute, so that a process of an older deployment that was started again replaces nothing.
+   */
+  readonly awayMs?: number;
   /** Callers that may wait for the end of a run at a time. */
   readonly maxWaiting: number;
   /** As strict as the reference's gateway with work whose worker is silent or gone: see `docs/plain-gateway.md`. */

@@ -272,8 +272,8 @@ function registryOf(
 > {
   const tidy = tidierOf(database);
   return {
-    async saveApps(apps) {
-      const { functions, changed } = await saveApps(database, apps);
+    async saveApps(apps, registration) {
+      const { functions, changed } = await saveApps(database, apps, registration);
       if (changed) wakes.notify({ type: "REGISTRY_CHANGED" });
       return functions;
     },

@@ -8,6 +8,7 @@ import {
   type Deployment,
   functionTaken,
   queuesOf,
+  type Registration,
   type StoredFunction,
   type StoredRegistry,
   StoreError,
@@ -31,19 +32,22 @@ interface FunctionRow {
 const COLUMNS = "slug, uuid::text AS uuid, app_id, app_version, name, triggers, config, active";
 
 /** Later than this the newest deployment of an app counts as gone when another one is there. */
-const GROUP_GONE = "60 seconds";
+const GROUP_GONE_MS = 60_000;
+const GROUP_GONE = `${GROUP_GONE_MS} ms`;
 /** One that was last seen earlier is forgotten, unless it is its app's newest. */
 export const GROUP_KEPT = "7 days";
 
-/** Marks deployments as seen. One that is new, or whose successors are all gone, becomes the newest. */
+/** Marks deployments as seen. One that is new or has come back, or whose successors are all gone, becomes the newest. */
 const SEE_GROUPS = `INSERT INTO holdfast.app_groups AS g (app_id, hash, since, seen_at, version, slugs, queues)
 SELECT app_id, hash, clock_timestamp(), now(), version, slugs::text[], queues
 FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[]) AS n(app_id, hash, version, slugs, queues) ORDER BY app_id, hash
 ON CONFLICT (app_id, hash) DO UPDATE SET seen_at = now(), version = excluded.version, slugs = excluded.slugs,
-  queues = excluded.queues, since = CASE WHEN EXISTS (
-    SELECT FROM holdfast.app_groups o WHERE o.app_id = g.app_id AND o.since > g.since)
-  AND NOT EXISTS (SELECT FROM holdfast.app_groups o WHERE o.app_id = g.app_id AND o.since > g.since
-    AND o.seen_at > now() - interval '${GROUP_GONE}') THEN clock_timestamp() ELSE g.since END`;
+  queues = excluded.queues, since = CASE WHEN (
+    SELECT $8::boolean AND max(o.seen_at) <= now() - interval '${GROUP_GONE}'
+      OR g.seen_at < now() - $6::float8 * interval '1 ms'
+        AND ($7::float8 = 0 OR max(o.seen_at) - g.seen_at > $7::float8 * interval '1 ms') AND max(o.seen_at) IS NOT NULL
+    FROM holdfast.app_groups o WHERE o.app_id = g.app_id AND o.since > g.since
+  ) THEN clock_timestamp() ELSE g.since END`;
 
 /** Of each app once: looked up for each of its functions, it would be as many times all of its deployments. */
 const newestOf = (apps: string): string => `newest AS MATERIALIZED (
@@ -99,14 +103,24 @@ export interface SavedApps {
   readonly changed: boolean;
 }
 
-export function saveApps(database: Database, given: readonly AppRecord[]): Promise<SavedApps> {
+export function saveApps(
+  database: Database,
+  given: readonly AppRecord[],
+  registration: Registration = {},
+): Promise<SavedApps> {
   // Of two records of one app or function the later counts: a statement can write a row only once.
   const apps = [...new Map(given.map((app) => [app.id, app])).values()];
   if (apps.length === 0) return Promise.resolve({ functions: [], changed: false });
-  return database.transaction("The functions of an app could not be stored", (query) => save(query, apps));
+  return database.transaction("The functions of an app could not be stored", (query) =>
+    save(query, apps, registration),
+  );
 }
 
-async function save(query: Query, apps: readonly AppRecord[]): Promise<SavedApps> {
+async function save(
+  query: Query,
+  apps: readonly AppRecord[],
+  { startedAgoMs, awayMs = GROUP_GONE_MS, trustsSilence = true }: Registration,
+): Promise<SavedApps> {
   const hashes = new Map(apps.map((app) => [app.id, groupHash(app)]));
   const all = [...new Map(apps.flatMap((app) => app.functions.map((fn) => [fn.slug, { app, fn }] as const))).values()];
   const ids = textArray(apps.map(({ id }) => id));
@@ -117,7 +131,8 @@ async function save(query: Query, apps: readonly AppRecord[]): Promise<SavedApps
   const [taken] = await query<TakenRow>(TAKEN, own);
   if (taken) throw functionTaken(taken.slug, taken.app_id, taken.holder, taken.deployed ? "deployment" : "runs");
   const [versions, queues] = [apps.map(({ version }) => version), apps.map((app) => JSON.stringify(queuesOf(app)))];
-  await query(SEE_GROUPS, [ids, groups, textArray(versions), slugs, textArray(queues)]);
+  const how = [startedAgoMs ?? null, awayMs, trustsSilence];
+  await query(SEE_GROUPS, [ids, groups, textArray(versions), slugs, textArray(queues), ...how]);
   const [saved] = await query<{ changed: number }>(SAVE, [
     ...own,
     textArray(all.map(({ app }) => app.version)),

@@ -23,7 +23,7 @@ export type SessionStream = Pick<Duplex, "cork" | "uncork"> & { on(event: "drain
 
 /** What a session needs of the engine. */
 export interface SessionDispatcher {
-  register(apps: readonly AppRecord[]): Promise<void>;
+  register(apps: readonly AppRecord[], startedMs?: number): Promise<void>;
   attach(session: WorkerSession, open: boolean): AttachedWorker;
 }
 

@@ -171,7 +171,7 @@ export class Session {
       this.#driver.send({ type: "refused", refusal: result.refusal });
       return;
     }
-    const { extensions, ...registered } = result.hello;
+    const { extensions, uptimeMs, ...registered } = result.hello;
     const { apps, functionIds, queues, partitions } = registered;
     const intervals = intervalsFor(extensions, settings.intervals);
     try {
@@ -180,7 +180,7 @@ export class Session {
         this.#driver.send({ type: "refused", refusal: { code: "connect_authentication_failed", closeCode: 1008 } });
         return;
       }
-      await dispatcher.register(apps);
+      await dispatcher.register(apps, uptimeMs === null ? undefined : clock.monotonicMs() - uptimeMs);
     } catch (error) {
       const { instanceId } = connect;
       log(levelFor(error, "error"), `The functions of a connection could not be stored: ${messageOf(error)}`, {

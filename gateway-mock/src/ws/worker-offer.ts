@@ -14,6 +14,8 @@ export interface WorkerOffer {
   /** Null: every one. */
   readonly queues: ReadonlySet<string> | null;
   readonly partitions: readonly PartitionRecord[];
+  /** How long its process runs; null: it does not say. */
+  readonly uptimeMs: number | null;
 }
 
 export interface OfferContext {
@@ -34,6 +36,7 @@ export function readWorkerOffer(offer: unknown, { extensions, environment, funct
     partitions: extensions.includes("partitions")
       ? readPartitions(fields.partitions ?? [], environment, new Set(functionIds))
       : [],
+    uptimeMs: typeof fields.uptimeMs === "number" && fields.uptimeMs >= 0 ? fields.uptimeMs : null,
   };
 }
 

@@ -17,6 +17,7 @@ function bench(extensions: readonly string[]) {
   const abandoned: string[] = [];
   const dispatch = { requestId: "r", worker: null, acked: true, lastHeardMs: 0 } as unknown as Dispatch;
   const dispatches = {
+    continued: { onWorkerLost: () => [] },
     get: (requestId: string) => (requestId === "r" && abandoned.length === 0 ? dispatch : undefined),
     detach: (one: Dispatch) => {
       one.worker?.requests.delete(one.requestId);

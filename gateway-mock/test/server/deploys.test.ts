@@ -1,5 +1,8 @@
+import type { Log } from "@holdfast/core";
 import { expect, test } from "vitest";
-import { call, ended, send, start, triggered, useGateway } from "./harness.ts";
+import { hashSigningKey } from "../../src/http/keys.ts";
+import type { Gateway } from "../../src/server.ts";
+import { call, ended, SIGNING_KEY, send, start, triggered, useGateway } from "./harness.ts";
 
 const bench = useGateway();
 
@@ -34,4 +37,56 @@ test("a function missing from a newer deployment is no longer triggered, and its
   await fresh.replied(next.request, { status: "DONE", value: 2 });
   expect((await ended(gateway, runId)).output).toBe(2);
   expect(((await call(gateway, "/v1/runs")) as { runs: unknown[] }).runs).toHaveLength(2);
+});
+
+interface FunctionView {
+  readonly id: string;
+  readonly active: boolean;
+}
+
+const buildA = { appVersion: "a", functions: [{ id: "one", event: "shop/one" }] };
+const buildB = { appVersion: "b", functions: [...buildA.functions, { id: "two", event: "shop/two" }] };
+const isTriggered = async (gateway: Gateway, name: string): Promise<boolean> =>
+  (await triggered(gateway, await send(gateway, name))) !== "";
+
+test("back to a known build and forward again: what was started last counts, whatever is still connected", async () => {
+  const gateway = await bench.gateway();
+  await bench.worker(gateway, { ...buildA, uptimeMs: 0 });
+  await bench.worker(gateway, { ...buildB, uptimeMs: 0 });
+  expect(await isTriggered(gateway, "shop/two")).toBe(true);
+  await bench.worker(gateway, { ...buildA, uptimeMs: 0 });
+  expect(await isTriggered(gateway, "shop/two")).toBe(false);
+  // Connected again: its process has been there since before.
+  await bench.worker(gateway, { ...buildB, uptimeMs: 3_600_000 });
+  expect(await isTriggered(gateway, "shop/two")).toBe(false);
+  await bench.worker(gateway, { ...buildB, uptimeMs: 0 });
+  expect(await isTriggered(gateway, "shop/two")).toBe(true);
+});
+
+test("with keys, an older build replaces the newest one once it was away, not when one of its processes is started again", async () => {
+  const lines: string[] = [];
+  const log: Log = (level, message) => void lines.push(`${level}: ${message}`);
+  const keys = { signingKey: SIGNING_KEY, eventKey: "test" };
+  const gateway = await bench.gateway({ ...keys, virtualTime: true, log });
+  const headers = { Authorization: `Bearer ${hashSigningKey(SIGNING_KEY)}` };
+  const active = async (): Promise<string[]> => {
+    const { functions } = (await call(gateway, "/v1/functions", { headers })) as { functions: FunctionView[] };
+    return functions.flatMap(({ id, active }) => (active ? [id] : []));
+  };
+  const all = ["shop-one", "shop-two"];
+  await bench.worker(gateway, { ...buildA, uptimeMs: 0, headers });
+  await bench.worker(gateway, { ...buildB, uptimeMs: 0, headers });
+  await bench.worker(gateway, { ...buildA, uptimeMs: 0, headers });
+  expect(await active()).toEqual(all);
+  await gateway.skipTime(120_000);
+  await bench.worker(gateway, { ...buildB, uptimeMs: 0, headers });
+  await bench.worker(gateway, { ...buildA, uptimeMs: 0, headers });
+  expect(await active()).toEqual(["shop-one"]);
+  expect(lines.filter((line) => line.includes("newest deployment"))).toEqual([]);
+  // What is connected of the other one is told of in the log.
+  await bench.worker(gateway, { ...buildB, uptimeMs: 3_600_000, headers });
+  expect(await active()).toEqual(["shop-one"]);
+  expect(lines).toContainEqual(
+    'warn: A worker of the app "shop" is not of its newest deployment, whose functions count: events and schedules do not start shop-two.',
+  );
 });

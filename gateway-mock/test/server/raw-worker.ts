@@ -28,6 +28,8 @@ export interface WorkerOptions {
   readonly maxWorkerConcurrency?: number;
   readonly queues?: readonly unknown[];
   readonly partitions?: readonly unknown[];
+  /** For how long its process runs. */
+  readonly uptimeMs?: number;
   /** Acknowledges requests by itself. Default true. */
   readonly acks?: boolean;
   /** Sent instead of WORKER_READY. */
@@ -253,11 +255,11 @@ export function helloFrame(options: WorkerOptions, connectionId: string, instanc
       ...config,
     }),
   );
-  const { extensions = EXTENSIONS, queues, partitions } = options;
+  const { extensions = EXTENSIONS, queues, partitions, uptimeMs } = options;
   const capabilities = {
     trust_probe: "v1",
     connect: "v1",
-    ...(extensions.length > 0 ? { holdfast: { v: 1, extensions, queues, partitions } } : {}),
+    ...(extensions.length > 0 ? { holdfast: { v: 1, extensions, queues, partitions, uptimeMs } } : {}),
   };
   return {
     kind: "WORKER_CONNECT",

@@ -122,6 +122,7 @@ export type {
   FunctionRecord,
   ListedConnection,
   PartitionRecord,
+  Registration,
   StoredFunction,
   StoredRegistry,
 } from "./port/registry.ts";

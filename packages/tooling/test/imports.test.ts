@@ -178,7 +178,7 @@ const planted: Record<string, [file: string, line: string]> = {
   "gateway-imports": ["gateway-mock/src/index.ts", 'import "holdfast";'],
   "gateway-postgres-server": ["gateway-mock/src/dispatch/dispatcher.ts", 'import "@holdfast/postgres-server";'],
   "sql-only-in-store": ["gateway-mock/src/http/server.ts", 'import "postgres";'],
-  "dashboard-stands-alone": ["gateway-mock/dashboard/src/main.ts", 'import "@holdfast/core";'],
+  "dashboard-stands-alone": ["gateway-mock/dashboard/src/main.ts", 'import "@holdfast/store";'],
   "dashboard-npm": ["gateway-mock/dashboard/src/main.ts", 'import "ws";'],
   "dashboard-apart": ["gateway-mock/src/http/server.ts", 'import "../../dashboard/src/main.ts";'],
   "store-imports-core": ["packages/store/src/store.ts", 'import "@holdfast/protocol";'],

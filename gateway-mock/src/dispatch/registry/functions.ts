@@ -2,7 +2,7 @@
  * Owns the registry of functions as it was last read: which functions an event triggers, their settings, versions and
  * limits. What is decided on it carries its version (docs/decisions/0039).
  */
-import { HoldfastError, type Log, messageOf, type Random } from "@holdfast/core";
+import { type Clock, HoldfastError, type Log, messageOf, type Random } from "@holdfast/core";
 import {
   type EventReader,
   type Expressions,
@@ -13,7 +13,6 @@ import {
   isTriggered,
   limitsOf,
   NO_SETTINGS,
-  nextTickMs,
   onlyLaneOf,
   type RunOptions,
   readFunctionSettings,
@@ -34,9 +33,12 @@ import {
   type StoredRegistry,
 } from "@holdfast/store";
 import { type AfterControls, Controls } from "./controls.ts";
+import { cronsOf } from "./crons-of.ts";
 import { FunctionQueues } from "./function-queues.ts";
 import type { LaneAdoptions } from "./lane-adoptions.ts";
 import { PublishedGraphs } from "./published-graphs.ts";
+import { retiredWarning } from "./retired-warning.ts";
+import { TrustInSilence } from "./trust-in-silence.ts";
 
 /**
  * Loads repair what the mark does not speak of, such as schedules that a gateway did not come to store: once a minute.
@@ -69,6 +71,8 @@ export interface FunctionsParts {
   readonly expressions: Expressions;
   readonly random: Random;
   readonly newId: () => string;
+  readonly clock: Pick<Clock, "monotonicMs">;
+  readonly settings: { readonly awayMs?: number };
   /** The database's time, as well as it is known. */
   readonly nowMs: () => number;
   readonly emit: (effect: AfterControls) => void;
@@ -86,7 +90,9 @@ export class Functions {
   #mark: string | null = null;
   #looksUnchanged = 0;
   #limited: readonly LaneAdoption[] = [];
-  readonly #saved = new Map<string, string>();
+  /** The deployment of each app that was recorded here last, and when that was, monotonic. */
+  readonly #saved = new Map<string, { readonly fingerprint: string; readonly atMs: number }>();
+  readonly #silence: TrustInSilence;
   /** A look at the store's version that has not begun. */
   #renewal: Promise<void> | null = null;
   #last: Promise<void> = Promise.resolve();
@@ -101,6 +107,7 @@ export class Functions {
   constructor(parts: FunctionsParts) {
     this.#parts = parts;
     this.#store = parts.store;
+    this.#silence = new TrustInSilence(parts.clock);
     this.controls = new Controls(parts.emit);
   }
 
@@ -164,17 +171,30 @@ export class Functions {
     this.#parts.adoptions.review(this.#limited, this.#version);
   }
 
-  /** Stores what a worker brought; does nothing when it is known already. */
-  async save(apps: readonly AppRecord[]): Promise<void> {
-    const isNew = (app: AppRecord): boolean => this.#saved.get(app.id) !== fingerprint(app);
+  /**
+   * Stores what a worker brought; does nothing when it is known already. `startedMs`: when its process began, monotonic;
+   * undefined: that is not known.
+   */
+  async save(apps: readonly AppRecord[], startedMs?: number): Promise<void> {
+    const isNew = (app: AppRecord): boolean => {
+      const saved = this.#saved.get(app.id);
+      if (saved?.fingerprint !== fingerprint(app)) return true;
+      // A process that began since may bring a deployment back that has been replaced meanwhile, at another gateway.
+      return startedMs !== undefined && startedMs > saved.atMs;
+    };
     // Another app may have one of the names by now, through another gateway.
     if (!apps.some(isNew)) await this.renewIfChanged();
     if (!apps.some(isNew)) return;
     await this.#inTurn(async () => {
       const changed = apps.filter(isNew);
       if (changed.length === 0) return;
-      await this.#save(changed);
-      for (const app of changed) this.#saved.set(app.id, fingerprint(app));
+      await this.#save(changed, startedMs);
+      const atMs = this.#parts.clock.monotonicMs();
+      for (const app of changed) {
+        this.#saved.set(app.id, { fingerprint: fingerprint(app), atMs });
+        const warning = retiredWarning(app, (slug) => this.#byId.get(slug)?.active !== false);
+        if (warning !== null) this.#parts.log("warn", warning);
+      }
     });
   }
 
@@ -195,6 +215,7 @@ export class Functions {
     const distinct = [...new Map(apps.map((app) => [fingerprint(app), app])).values()];
     return this.#inTurn(async () => {
       for (const app of distinct) await this.#save([app]).catch((error: unknown) => this.#logTaken(error));
+      this.#silence.recordTouch();
     });
   }
 
@@ -206,9 +227,14 @@ export class Functions {
     this.#parts.log("error", error.message, { code: error.code });
   }
 
-  async #save(apps: readonly AppRecord[]): Promise<void> {
+  async #save(apps: readonly AppRecord[], startedMs?: number): Promise<void> {
     const appIds = apps.map((app) => app.id);
-    const stored = await this.#store.saveApps(apps);
+    const { clock, settings } = this.#parts;
+    const stored = await this.#store.saveApps(apps, {
+      trustsSilence: this.#silence.isTrusted,
+      ...(startedMs === undefined ? {} : { startedAgoMs: clock.monotonicMs() - startedMs }),
+      ...(settings.awayMs === undefined ? {} : { awayMs: settings.awayMs }),
+    });
     const before = stored.map(({ slug }) => this.#stored.get(slug));
     if (JSON.stringify(before) === JSON.stringify(stored)) return;
     this.#put(await this.#store.loadRegistry());
@@ -279,18 +305,8 @@ export class Functions {
 
   /** The next ticks of all schedules of these apps. */
   #crons(appIds: ReadonlySet<string>): RegisteredCron[] {
-    const { newId, nowMs, random } = this.#parts;
-    return [...this.#byId.values()].flatMap(({ id: functionId, appId, settings: plan }) => {
-      if (!appIds.has(appId)) return [];
-      const triggersJson = this.#stored.get(functionId)?.triggersJson ?? "";
-      return plan.triggers.flatMap((trigger): RegisteredCron[] => {
-        const tickMs = trigger.type === "cron" ? nextTickMs(trigger.cron, nowMs()) : null;
-        if (trigger.type !== "cron" || tickMs === null) return [];
-        const { cron, jitterMs } = trigger;
-        const dueMs = tickMs + Math.floor(random() * jitterMs);
-        return [{ functionId, appId, cron, jitterMs, tickMs, dueMs, jobId: newId(), triggersJson }];
-      });
-    });
+    const ofApps = [...this.#byId.values()].filter(({ appId }) => appIds.has(appId));
+    return cronsOf(ofApps, (functionId) => this.#stored.get(functionId)?.triggersJson ?? "", this.#parts);
   }
 
   #put({ version, functions, deployments, controls, graphs }: StoredRegistry): void {

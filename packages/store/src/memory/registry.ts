@@ -5,6 +5,7 @@ import type {
   ConnectionRecord,
   FunctionRecord,
   ListedConnection,
+  Registration,
   StoredFunction,
   StoredRegistry,
 } from "../port/registry.ts";
@@ -66,12 +67,13 @@ export class Registry {
   saveApps(
     given: readonly AppRecord[],
     heads: () => Iterable<RunHead>,
+    registration: Registration = {},
   ): { readonly functions: StoredFunction[]; readonly changed: boolean } {
     // Of two records of one app or function the later counts.
     const apps = [...new Map(given.map((app) => [app.id, app])).values()];
     const all = new Map(apps.flatMap((app) => app.functions.map((fn) => [fn.slug, { app, fn }] as const)));
     for (const slug of [...all.keys()].sort(byText)) this.#checkFree(slug, all.get(slug)?.app.id ?? "", heads);
-    for (const app of apps) this.#see(app);
+    for (const app of apps) this.#see(app, registration);
     const saved = [...all.values()].map(({ app, fn }) => this.#saveFunction(app, fn));
     const retired = apps.map((app) => this.#retire(app)).includes(true);
     const changes = [saved.includes("made"), saved.includes("changed"), retired].filter(Boolean).length;
@@ -186,8 +188,8 @@ export class Registry {
       .sort((a, b) => b.connectedMs - a.connectedMs || byText(a.id, b.id));
   }
 
-  /** One that is new, or whose successors are all gone, becomes the newest. */
-  #see(app: AppRecord): void {
+  /** One that is new or has come back, or whose successors are all gone, becomes the newest. */
+  #see(app: AppRecord, { startedAgoMs, awayMs = GONE_MS, trustsSilence = true }: Registration): void {
     const groups = this.#groups.get(app.id) ?? [];
     this.#groups.set(app.id, groups);
     const nowMs = this.#clock.nowMs();
@@ -200,7 +202,10 @@ export class Registry {
       return;
     }
     const newer = groups.filter(({ since }) => since > known.since);
-    if (newer.length > 0 && newer.every(({ seenMs }) => seenMs <= nowMs - GONE_MS)) known.since = this.#order;
+    const isGone = trustsSilence && newer.every(({ seenMs }) => seenMs <= nowMs - GONE_MS);
+    const wasAway = awayMs === 0 || newer.some(({ seenMs }) => seenMs - known.seenMs > awayMs);
+    const isBack = startedAgoMs !== undefined && nowMs - startedAgoMs > known.seenMs && wasAway;
+    if (newer.length > 0 && (isGone || isBack)) known.since = this.#order;
     known.seenMs = nowMs;
   }
 

@@ -191,9 +191,10 @@ export class StoreOnTables extends ReadsOnTables implements Store {
     return this.#access.call(() => this.#tables.jobs.nextDueInMs(functionIds));
   }
 
-  async saveApps(apps: Parameters<Store["saveApps"]>[0]): ReturnType<Store["saveApps"]> {
+  async saveApps(...[apps, registration]: Parameters<Store["saveApps"]>): ReturnType<Store["saveApps"]> {
     const { registry } = this.#tables;
-    const { functions, changed } = await this.#access.call(() => registry.saveApps(apps, () => this.#tables.heads()));
+    const heads = () => this.#tables.heads();
+    const { functions, changed } = await this.#access.call(() => registry.saveApps(apps, heads, registration));
     if (changed) this.notify({ type: "REGISTRY_CHANGED" });
     return functions;
   }

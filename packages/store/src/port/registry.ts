@@ -34,6 +34,19 @@ export interface StoredFunction extends RegisteredFunction {
   readonly uuid: string;
 }
 
+/** What is known of the process that registers, and of who says so. */
+export interface Registration {
+  /** How long ago it began. Absent: not known, and no deployment becomes the newest again for it. */
+  readonly startedAgoMs?: number;
+  /**
+   * For how long a deployment must have been away, while a newer one was there, to come back as the newest; 0: it need
+   * not have been. Default: a minute.
+   */
+  readonly awayMs?: number;
+  /** False: nothing can be concluded from deployments of which nothing was heard, as when the database was away. */
+  readonly trustsSilence?: boolean;
+}
+
 /** A deployment of an app: its version, the slugs of its functions, and the queues of those that name one. */
 export interface Deployment {
   readonly appId: string;

@@ -19,7 +19,7 @@ import type {
 import type { StoreGraphs } from "./graphs.ts";
 import type { LimitReads } from "./limits.ts";
 import type { DatabaseHealth, HistoryLoss, StoreReads, StoreStats } from "./reads.ts";
-import type { AppRecord, ConnectionRecord, StoredFunction, StoredRegistry } from "./registry.ts";
+import type { AppRecord, ConnectionRecord, Registration, StoredFunction, StoredRegistry } from "./registry.ts";
 import type { StoreRepairs } from "./repair.ts";
 import type { PruneOptions, PruneProgress, RetentionPolicy, RunHold } from "./retention.ts";
 import type { WaitingReads } from "./waiting.ts";
@@ -201,11 +201,12 @@ export interface Store
    * Records that these deployments of apps are connected (again); returns all functions of the apps as stored, with the
    * uuid each got when first seen. A deployment that was never seen before is the newest of its app: its functions are
    * as it has them, and those it does not have are no longer active. An older one changes nothing while a newer one is
-   * there: one that was recorded within the last minute. All or nothing.
+   * there: one that was recorded within the last minute. Unless it has come back: a process of it began after it was
+   * recorded last, and it had been away for a while by the time that a newer one was recorded last. All or nothing.
    * @throws HoldfastError `FUNCTION_TAKEN` when another app has a function of the same slug: a deployment that was
    *   there within the last minute has it, or runs of it have not ended
    */
-  saveApps(apps: readonly AppRecord[]): Promise<readonly StoredFunction[]>;
+  saveApps(apps: readonly AppRecord[], registration?: Registration): Promise<readonly StoredFunction[]>;
   loadRegistry(): Promise<StoredRegistry>;
   /** Of the registry as it is now: equal to that of a `StoredRegistry` while that one is current. */
   registryVersion(): Promise<number>;

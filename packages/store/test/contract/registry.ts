@@ -107,6 +107,65 @@ export function registryContract(bench: ContractBench): void {
       expect(await state()).toEqual(['a {"v":"1"} active', 'b {"v":"1"} active', 'c {"v":"2"} gone']);
     });
 
+    it("a deployment comes back as the newest with a process that began since it was there last", async () => {
+      const id = `back-${newId()}`;
+      const active = async () =>
+        (await bench.store.loadRegistry()).functions
+          .filter(({ appId, active }) => appId === id && active)
+          .map(({ name }) => name);
+      const [one, two] = [appOf(id, "1", ["a"]), appOf(id, "2", ["b"])];
+      await bench.store.saveApps([one]);
+      await bench.store.saveApps([two]);
+      // Started again a moment later, as after a crash in the middle of a deploy.
+      await bench.another().saveApps([one], { startedAgoMs: 0 });
+      expect(await active()).toEqual(["b"]);
+      await bench.store.skipTime(2 * MINUTE_MS);
+      await bench.store.saveApps([two]);
+      // Connected again, after it could reach no gateway for a while.
+      await bench.another().saveApps([one], { startedAgoMs: HOUR_MS });
+      expect(await active()).toEqual(["b"]);
+      await bench.store.skipTime(2 * MINUTE_MS);
+      await bench.store.saveApps([two]);
+      // Rolled back, while the newer one is still there.
+      await bench.another().saveApps([one], { startedAgoMs: 1_000 });
+      expect(await active()).toEqual(["a"]);
+      await bench.store.saveApps([two], { startedAgoMs: HOUR_MS });
+      expect(await active()).toEqual(["a"]);
+    });
+
+    it("where the last process counts, a deployment comes back at once; a process that is there already changes nothing", async () => {
+      const id = `last-${newId()}`;
+      const newest = async () =>
+        (await bench.store.loadRegistry()).deployments.find(({ appId }) => appId === id)?.version;
+      const [one, two] = [appOf(id, "1", ["a"]), appOf(id, "2", ["b"])];
+      await bench.store.saveApps([one], { awayMs: 0 });
+      await bench.store.skipTime(1_000);
+      await bench.store.saveApps([two], { awayMs: 0 });
+      await bench.store.skipTime(1_000);
+      await bench.store.saveApps([one], { startedAgoMs: 500, awayMs: 0 });
+      expect(await newest()).toBe("1");
+      await bench.store.skipTime(1_000);
+      await bench.store.saveApps([two], { startedAgoMs: 10_000, awayMs: 0 });
+      expect(await newest()).toBe("1");
+      await bench.store.skipTime(1_000);
+      await bench.store.saveApps([two], { startedAgoMs: 500, awayMs: 0 });
+      expect(await newest()).toBe("2");
+    });
+
+    it("nothing follows from the silence of newer deployments where it may be the database that was away", async () => {
+      const id = `silent-${newId()}`;
+      const newest = async () =>
+        (await bench.store.loadRegistry()).deployments.find(({ appId }) => appId === id)?.version;
+      const [one, two] = [appOf(id, "1", ["a"]), appOf(id, "2", ["b"])];
+      await bench.store.saveApps([one]);
+      await bench.store.saveApps([two]);
+      await bench.store.skipTime(2 * MINUTE_MS);
+      await bench.store.saveApps([one], { trustsSilence: false });
+      expect(await newest()).toBe("2");
+      await bench.store.saveApps([one]);
+      expect(await newest()).toBe("1");
+    });
+
     it("each deployment keeps the queues that its functions name, the newest deployment of an app comes first", async () => {
       const id = `queues-${newId()}`;
       const [one, two] = [appOf(id, "1", ["a", "b"]), appOf(id, "2", ["a", "b"])];

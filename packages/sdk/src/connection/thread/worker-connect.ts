@@ -14,7 +14,7 @@ export function workerConnectFrame(config: SerializableConfig, start: StartRespo
     capabilities: encodeJsonBytes({
       trust_probe: "v1",
       connect: "v1",
-      ...(extensions.length > 0 ? { holdfast: { v: 1, extensions, ...takes(config) } } : {}),
+      ...(extensions.length > 0 ? { holdfast: { v: 1, extensions, uptimeMs: uptimeMs(), ...takes(config) } } : {}),
     }),
     apps: config.apps,
     workerManualReadinessAck: true,
@@ -28,6 +28,9 @@ export function workerConnectFrame(config: SerializableConfig, start: StartRespo
     maxWorkerConcurrency: config.maxWorkerConcurrency,
   };
 }
+
+/** Of the process, which no clock's error changes: a gateway tells a process that was started again from a reconnect. */
+const uptimeMs = (): number => Math.round(process.uptime() * 1000);
 
 function takes({ extensions, queues, partitions }: SerializableConfig): object {
   return {
