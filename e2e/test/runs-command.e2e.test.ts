@@ -209,7 +209,7 @@ test("a function without a connected worker is said to have none", async () => {
   );
   expect(said.stdout).toMatch(/\naway-gone +active +\S+ +default +0 +only invoked\n/);
   expect(said.stdout).toMatch(/\nshop-order +active +\S+ +default +1 +shop\/order\.placed\n/);
-  expect(said.stderr).toBe("No worker is connected for away-gone: runs wait for one.\n");
+  expect(said.stderr).toBe("No worker is connected for away-gone: runs of these wait until one is.\n");
 });
 
 describe("ids of functions that need care in addresses and in shells", () => {

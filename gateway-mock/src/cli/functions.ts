@@ -52,7 +52,7 @@ function functionsText(functions: readonly ShownFunction[], columns: number): st
 
 function unservedText(functions: readonly ShownFunction[]): string {
   const ids = functions.flatMap(({ id, active, workers }) => (active && workers === 0 ? [id] : []));
-  return ids.length === 0 ? "" : `No worker is connected for ${ids.join(", ")}: runs wait for one.\n`;
+  return ids.length === 0 ? "" : `No worker is connected for ${ids.join(", ")}: runs of these wait until one is.\n`;
 }
 
 function stateOf({ pause, active }: ShownFunction): string {

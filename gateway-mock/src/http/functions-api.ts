@@ -66,7 +66,7 @@ export function functionsApi(app: Hono, parts: HttpParts): void {
   const { functions: known } = dispatcher;
   const viewOf = (fn: KnownFunction, connections: readonly ListedConnection[]): object => ({
     ...functionView(fn, known.versionsOf(fn.id)),
-    workers: workersOf(fn, known, connections),
+    workers: workersOf(fn, known, connections, (id) => dispatcher.conditions.hasFunction(id, fn.id)),
     ...pauseFields(known.controls.pauseOf(fn.id)),
   });
 

@@ -1,4 +1,5 @@
 import type { Log } from "@holdfast/core";
+import { waitFor } from "@holdfast/testing";
 import { expect, test } from "vitest";
 import { hashSigningKey } from "../../src/http/keys.ts";
 import type { Gateway } from "../../src/server.ts";
@@ -42,6 +43,7 @@ test("a function missing from a newer deployment is no longer triggered, and its
 interface FunctionView {
   readonly id: string;
   readonly active: boolean;
+  readonly workers: number;
 }
 
 const buildA = { appVersion: "a", functions: [{ id: "one", event: "shop/one" }] };
@@ -89,4 +91,24 @@ test("with keys, an older build replaces the newest one once it was away, not wh
   expect(lines).toContainEqual(
     'warn: A worker of the app "shop" is not of its newest deployment, whose functions count: events and schedules do not start shop-two.',
   );
+});
+
+test("of builds without a version, only workers that have a function count as its workers", async () => {
+  const gateway = await bench.gateway();
+  const workers = async (): Promise<(readonly [string, number])[]> => {
+    const { functions } = (await call(gateway, "/v1/functions")) as { functions: FunctionView[] };
+    return functions.map(({ id, workers }) => [id, workers]);
+  };
+  await bench.worker(gateway, { functions: buildA.functions });
+  const two = await bench.worker(gateway, { functions: buildB.functions });
+  expect(await workers()).toEqual([
+    ["shop-one", 2],
+    ["shop-two", 1],
+  ]);
+  await two.close();
+  await waitFor(async () => (await workers())[0]?.[1] === 1, { what: "the worker to be gone" });
+  expect(await workers()).toEqual([
+    ["shop-one", 1],
+    ["shop-two", 0],
+  ]);
 });

@@ -43,11 +43,15 @@ export class Elsewhere {
   }
 }
 
-/** How many workers are connected, at whichever gateway, that serve a function in one of its versions. */
+/**
+ * How many workers are connected, at whichever gateway, that serve a function in one of its versions. `has`: whether the
+ * worker of a connection has it; undefined: it is at another gateway, and all that is known of it is its version.
+ */
 export function workersOf(
   { id, appId }: { readonly id: string; readonly appId: string },
   functions: { versionsOf(id: string): readonly string[]; queueOf(id: string, version: string): string },
   connections: readonly ListedConnection[],
+  has: (connectionId: string) => boolean | undefined,
 ): number {
   const queues = functions
     .versionsOf(id)
@@ -55,6 +59,7 @@ export function workersOf(
   const serving = connections.filter(
     (one) =>
       one.silentMs < SILENT_MS &&
+      has(one.id) !== false &&
       queues.some(([name = "", queue = ""]) => one.versions.includes(name) && servesQueue(one.queues, queue)),
   );
   return new Set(serving.map(({ instanceId }) => instanceId)).size;

@@ -37,6 +37,11 @@ export class WorkerConditions {
     this.#parts = parts;
   }
 
+  /** Whether a worker has the function; undefined: it is not connected here. */
+  hasFunction(connectionId: string, functionId: string): boolean | undefined {
+    return this.#parts.workers.get(connectionId)?.functionIds.has(functionId);
+  }
+
   /** What a worker of this gateway has of each part of its capacity, the main one first; null for one of another. */
   inFlightOf(connectionId: string): number[] | null {
     const worker = this.#parts.workers.get(connectionId);
