@@ -138,9 +138,8 @@ test("the page leads from an empty folder to a run that is seen, killed, resumed
   await shown.getByRole("link", { name: "Runs", exact: true }).first().click();
   await shown.locator(`main a[href$="/runs/${runId}"]`).first().click();
   await shown.getByText("let the warehouse pack").first().waitFor();
-  // The line would kill what others run on this machine.
-  line("pkill -9 -f app.ts");
-  await app.kill("SIGKILL");
+  // What Ctrl-\ sends.
+  await app.kill("SIGQUIT");
   await gateway.shows("disconnected");
   app = start();
   const ended = await sh(`npx holdfast-gateway run ${runId} --wait`);

@@ -11,6 +11,7 @@ import { jsonArgument } from "./json-argument.ts";
 import { printJson } from "./output.ts";
 import { withProgress } from "./progress.ts";
 import { tableText, visible } from "./table.ts";
+import { againCommand } from "./torture-again.ts";
 import { TORTURE_OPTIONS } from "./torture-options.ts";
 
 interface Begun {
@@ -59,7 +60,10 @@ export async function torture(context: CommandContext): Promise<ExitCode> {
     () => play(client, begun, options.effects, onRound),
   );
   if (json) printJson(output, report);
-  else output.print(reportText(report, output.isTerminal ? output.columns : 0));
+  else {
+    const again = (round: number): string => againCommand({ ...begun, round }, context.flags, data);
+    output.print(reportText(report, again, output.isTerminal ? output.columns : 0));
+  }
   return report.problems.length === 0 ? EXIT.done : EXIT.otherwise;
 }
 
@@ -95,8 +99,8 @@ async function readEffects(command: string, { runId, eventId }: ShownRound): Pro
 const UNSEEN =
   "What code outside of steps reads from the clock, at random or from elsewhere is found only where step ids, the result or effects follow from it.";
 
-function reportText(report: TortureReport, columns: number): string {
-  const { functionId, seed, rounds, steps, problems, notes } = report;
+function reportText(report: TortureReport, again: (round: number) => string, columns: number): string {
+  const { seed, rounds, steps, problems, notes } = report;
   const rows = steps.map(({ step, bodies, roundsRepeated, resultsDiffer }) => [
     step,
     String(bodies),
@@ -105,9 +109,8 @@ function reportText(report: TortureReport, columns: number): string {
   ]);
   const table = tableText(["STEP", "BODIES AT MOST", "ROUNDS WITH MORE THAN ONE", "RESULTS DIFFERED"], rows, columns);
   const found = problems.map(({ kind, round, step, runId, text }) => {
-    const again = `holdfast-gateway torture --function ${functionId} --seed ${seed} --round ${round}`;
     const where = step === null ? "" : `  ${visible(step)}`;
-    return `\n${kind}  round ${round}${where}  run ${runId}\n  ${visible(text)}\n  again: ${again}\n`;
+    return `\n${kind}  round ${round}${where}  run ${runId}\n  ${visible(text)}\n  again: ${again(round)}\n`;
   });
   const verdict =
     problems.length === 0

@@ -167,7 +167,7 @@ export class Session {
     const log = this.#log;
     const result = readHello(connect, settings.hello);
     if (!result.ok) {
-      log("warn", `Rejecting a connection: ${result.why}.`, { instanceId: connect.instanceId });
+      log("warn", `Rejecting a connection: ${result.why.replace(/\.$/, "")}.`, { instanceId: connect.instanceId });
       this.#driver.send({ type: "refused", refusal: result.refusal });
       return;
     }

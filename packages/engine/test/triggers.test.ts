@@ -24,3 +24,8 @@ test("events that cancel runs are compared by fields that events have", () => {
   for (const rule of [{}, { match: "data.orderId" }, { if: "async.data.all == true" }])
     expect(check(rule)).not.toThrow();
 });
+
+test("a condition of a trigger that cannot be used is named by the option that its author gave", () => {
+  const given = [{ event: "shop/order.placed", expression: "event.data.total >" }];
+  expect(() => readFunctionSettings("shop-order", given, {})).toThrow(/^Function "shop-order": `triggers\[0\]\.if`: /);
+});

@@ -166,7 +166,8 @@ function readTrigger(check: SettingsChecks, fields: Fields, name: string): Trigg
   return {
     type: "event",
     pattern: check.text(fields.event, `${name}.event`, WIRE_LIMITS.maxEventNameLength),
-    condition: check.optional(fields.expression, (value) => check.expression(value, `${name}.expression`)),
+    // As its author wrote it: SDKs send the option `if` under another name.
+    condition: check.optional(fields.expression, (value) => check.expression(value, `${name}.if`)),
   };
 }
 

@@ -43,7 +43,8 @@ export class HoldfastClient<const Schemas extends SchemaMap = NoSchemas> {
 
   /**
    * Sends one event or several in one request.
-   * @throws HoldfastError `EVENT_INVALID`, `EVENT_SEND_FAILED`, `OPTION_MISSING`
+   * @throws HoldfastError `EVENT_INVALID`, `EVENT_SEND_FAILED`, `OPTION_MISSING`; `ENVIRONMENT_REFUSED` for a key of another
+   * environment
    */
   async send<const Events extends OutgoingEvent | readonly OutgoingEvent[]>(
     events: CheckedOutgoings<Events, Schemas>,

@@ -9,27 +9,27 @@ export interface JsonLoss {
   readonly what: string;
   /** Where it is, such as `items[0].price`; empty: it is the value itself. */
   readonly path: string;
-  /** What JSON has there: `{}`, `null`, or nothing. */
-  readonly becomes: "{}" | "null" | "nothing";
+  /** What JSON has there: `{}`, `null`, nothing, or an object of numbers. */
+  readonly becomes: Becomes;
 }
 
-/** Of which values is looked for: containers, promises and errors always. */
+type Becomes = "{}" | "null" | "nothing" | typeof NUMBERS;
+const NUMBERS = '{"0":...}';
+
+/** Of which values is looked for: what becomes `{}` always. */
 export interface LossRules {
   readonly callables: boolean;
   /** Also dates that are none. */
   readonly numbers: boolean;
+  /** Typed arrays, of which JSON keeps the numbers. */
+  readonly bytes: boolean;
   /** No more values than these are looked at. */
   readonly maxValues: number;
 }
 
-const EMPTIED: Readonly<Record<string, string>> = {
-  "[object Map]": "a Map",
-  "[object Set]": "a Set",
-  "[object WeakMap]": "a WeakMap",
-  "[object WeakSet]": "a WeakSet",
-  "[object Promise]": "a Promise",
-  "[object Error]": "an Error",
-};
+/** The tags of classes whose state is in no field. `Emptied` of `steps/step-result.ts` is what their types become. */
+const EMPTIED =
+  /^(.*(Map|Set|Stream|Generator|ArrayBuffer|Params)|WeakRef|Promise|Error|DOMException|RegExp|DataView|Abort.*|Request|Response|Headers|FormData|Blob|File)$/;
 
 /** The first loss in a value that JSON could take, so it has no circles; null = none was found. */
 export function findJsonLoss(value: unknown, rules: LossRules): JsonLoss | null {
@@ -53,28 +53,31 @@ export function findJsonLoss(value: unknown, rules: LossRules): JsonLoss | null 
     if (rules.numbers && one instanceof Date && Number.isNaN(+one)) {
       return { what: "an invalid Date", path, becomes: "null" };
     }
-    // What has it says itself what is kept.
-    if (ArrayBuffer.isView(one) || typeof (one as { toJSON?: unknown }).toJSON === "function") return null;
+    // What has it says itself what is kept, as a Buffer does.
+    if (typeof (one as { toJSON?: unknown }).toJSON === "function") return null;
+    // "[object Map]"
+    const tag = Object.prototype.toString.call(one).slice(8, -1);
+    const loss = (becomes: Becomes): JsonLoss => ({ what: `${/^[AE]/.test(tag) ? "an" : "a"} ${tag}`, path, becomes });
+    if (/.Array$/.test(tag)) return rules.bytes && (one as Uint8Array).byteLength > 0 ? loss(NUMBERS) : null;
     if (Array.isArray(one)) {
       for (let index = 0; index < one.length && left > 0; index += 1) {
-        const loss = lossIn(one[index], `${path}[${index}]`);
-        if (loss) return loss;
+        const inside = lossIn(one[index], `${path}[${index}]`);
+        if (inside) return inside;
       }
       return null;
     }
-    const what = EMPTIED[Object.prototype.toString.call(one)];
     const entries = Object.entries(one);
-    if (what !== undefined && entries.length === 0) return { what, path, becomes: "{}" };
-    for (const [name, inside] of entries) {
-      const loss = lossIn(inside, path === "" ? name : `${path}.${name}`);
-      if (loss) return loss;
+    if (EMPTIED.test(tag) && entries.length === 0) return loss("{}");
+    for (const [name, field] of entries) {
+      const inside = lossIn(field, path === "" ? name : `${path}.${name}`);
+      if (inside) return inside;
     }
     return null;
   };
   return lossIn(value, "");
 }
 
-const EVENT_RULES = { callables: true, numbers: false, maxValues: 1_000_000 };
+const EVENT_RULES = { callables: true, numbers: false, bytes: false, maxValues: 1_000_000 };
 
 /**
  * What events may not have, in words: JSON would leave it out, or make {} of it. Undefined = nothing of the kind.

@@ -28,7 +28,8 @@ export interface SentEvents {
 /**
  * Sends events in one request. Network errors, 5xx and 429 are tried again (5 tries in all) with the same seed, by
  * which the gateway knows a repeated request; any other refusal is final.
- * @throws HoldfastError `EVENT_INVALID`, `EVENT_SEND_FAILED`, `OPTION_MISSING`
+ * @throws HoldfastError `EVENT_INVALID`, `EVENT_SEND_FAILED`, `OPTION_MISSING`; `ENVIRONMENT_REFUSED` for a key of another
+ * environment
  */
 export async function sendEvents(
   options: GatewayAccess,
@@ -41,7 +42,8 @@ export async function sendEvents(
   const request = { url: eventUrl(options), headers: headersOf(options, ports), body };
   const answer = await callGateway(request, ports, judge);
   if (answer.ok) return { ids: answer.value };
-  throw callFailed("EVENT_SEND_FAILED", request.url, "did not accept the events", answer);
+  const code = answer.code === "ENVIRONMENT_REFUSED" ? answer.code : "EVENT_SEND_FAILED";
+  throw callFailed(code, request.url, "did not accept the events", answer);
 }
 
 /**

@@ -2,12 +2,13 @@
  * Log lines of what fails: each attempt of a step or a handler that failed in this process, and the run when it fails
  * finally. A replay runs nothing again, so it logs nothing again.
  */
-import { durationText, headOf, type Log, logFor, type PlainError } from "@holdfast/core";
+import { durationText, headOf, type Log, logFor } from "@holdfast/core";
 import type { RegisteredFunction } from "../functions/registry.ts";
 import type { PassReply } from "../steps/pass-types.ts";
 import { whyNotRetried } from "../steps/retry-policy.ts";
 import { withoutUndoPrefix } from "./compensation.ts";
 import type { TracedExecution } from "./current.ts";
+import { loggedError } from "./logged-error.ts";
 import { nextAttemptMs } from "./next-attempt.ts";
 import type { PassOptions } from "./pass-options.ts";
 import type { Thrown } from "./thrown.ts";
@@ -130,7 +131,7 @@ export class FailureLog {
       ...(limit === undefined ? {} : { maxAttempts: limit }),
       ...(inMs === undefined ? {} : { nextAttemptInMs: inMs }),
       ...traceIds(this.#execution),
-      err: plain(thrown.error),
+      err: loggedError(thrown),
     };
   }
 
@@ -153,11 +154,6 @@ export class FailureLog {
     const why = whyNotRetried(this.#pass.fn.definition.retryIf, error) ?? "`retryIf` said so";
     return `It is not tried again: ${why}.`;
   }
-}
-
-/** Without the mark that it has on the wire. */
-function plain({ __serialized: _, ...error }: PlainError & { readonly __serialized?: true }): PlainError {
-  return error;
 }
 
 const ended = (text: string): string => (/[.!?\u2026]$/.test(text) ? text : `${text}.`);

@@ -4,7 +4,7 @@ import { findJsonLoss, type JsonLoss } from "../events/json-loss.ts";
 import { IsolatedValue } from "./isolated-body.ts";
 
 /** A few microseconds. */
-const RULES = { callables: false, numbers: true, maxValues: 200 };
+const RULES = { callables: false, numbers: true, bytes: true, maxValues: 200 };
 /** Ids of steps may be made of data. */
 const MAX_WARNINGS = 100;
 
@@ -17,7 +17,7 @@ export function warnOfLoss(log: Log, what: () => string, value: unknown): void {
   if (isPlain) return;
   const loss = find(`The result of ${what()}`, value);
   if (!loss) return;
-  const instead = INSTEAD[loss.what] ?? "Return plain data.";
+  const instead = INSTEAD[loss.becomes === "{}" ? loss.what : loss.becomes] ?? "Return plain data.";
   log("warn", `${loss.sentence}: that is what is stored, and what the code gets. ${instead} This is said once.`);
 }
 
@@ -41,11 +41,15 @@ function find(what: string, value: unknown): FoundLoss | null {
   return { ...loss, sentence: `${what} ${where} ${loss.what}, of which JSON makes ${loss.becomes}` };
 }
 
+const BYTES = 'Return `Buffer.from(bytes).toString("base64")`, or store them elsewhere.';
 const INSTEAD: Readonly<Record<string, string>> = {
   "a Map": "Return `Object.fromEntries(map)` or `[...map]`.",
   "a Set": "Return `[...set]`.",
   "a Promise": "Is an `await` missing?",
   "an Error": "Return its message, or throw it.",
+  "a Response": "Return `await response.json()`, or what else of it is needed.",
+  "an ArrayBuffer": BYTES,
+  '{"0":...}': BYTES,
 };
 
 /** Code of the author may run here, such as a getter that throws. */

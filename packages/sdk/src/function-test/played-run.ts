@@ -20,6 +20,7 @@ import {
   reviveError,
 } from "../sdk.ts";
 import { Answers, type InvokedRun } from "./answers.ts";
+import { CheckedBodies } from "./checked-bodies.ts";
 import { FunctionRun } from "./function-run.ts";
 import { MemoryRun } from "./memory-run.ts";
 import { viewOf } from "./step-view.ts";
@@ -43,7 +44,11 @@ interface Played<Output> {
   readonly timedOut: readonly TimedOutWait[];
 }
 
-/** Runs the function, the functions that it invokes, and its `onFailure`. With `isolation: "real"` each run has threads of its own. */
+/**
+ * Runs the function, the functions that it invokes, and its `onFailure`. With `isolation: "real"` each run has threads of
+ * its own, and fails where one of them cannot load a module, whatever became of the step.
+ * @throws HoldfastError `ISOLATE_MODULE_INVALID`, `ISOLATE_CONNECT`, `ISOLATE_THREAD_LOST`
+ */
 export async function runForTest<Output>(
   fn: HoldfastFunction,
   options: FunctionTestOptions,
@@ -51,11 +56,18 @@ export async function runForTest<Output>(
 ): Promise<Played<Output>> {
   if (options.isolation !== "real") return runInMemory(fn, options, until);
   const { logger, logLevel } = (definitionOf(fn) as FunctionDefinition).client.options;
-  const isolated = createIsolation(logFor(logger, logLevel));
+  const isolation = createIsolation(logFor(logger, logLevel));
+  const isolated = new CheckedBodies(isolation);
   try {
-    return await runInMemory(fn, { ...options, isolated }, until);
+    const played = await runInMemory<Output>(fn, { ...options, isolated }, until);
+    isolated.throwFault();
+    return played;
+  } catch (error) {
+    // It is why the run came to anything else.
+    isolated.throwFault();
+    throw error;
   } finally {
-    await isolated.close();
+    await isolation.close();
   }
 }
 

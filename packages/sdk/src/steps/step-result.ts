@@ -1,6 +1,7 @@
 /**
- * What a value is after it went through JSON: a Date is text, methods are gone, a Map is an empty object. `undefined` as
- * the whole result is kept; `any` and `unknown` stay what they are.
+ * What a value is after it went through JSON: a Date is text, methods are gone, a Map is an empty object, and so is an
+ * Error, of which only fields of its own class are left; bytes are an object of numbers. `undefined` as the whole result is
+ * kept; `any` and `unknown` stay what they are.
  */
 // biome-ignore lint/suspicious/noConfusingVoidType: bodies without a return statement give void
 export type StepResult<T> = unknown extends T ? T : T extends undefined | void ? T : Jsonified<T>;
@@ -16,13 +17,82 @@ type Jsonified<T> = unknown extends T
       ? Jsonified<Json>
       : T extends NoJson
         ? never
-        : T extends ReadonlyMap<unknown, unknown> | ReadonlySet<unknown>
-          ? Record<string, never>
-          : T extends readonly unknown[]
-            ? { [Index in keyof T]: InArray<T[Index]> }
-            : T extends object
-              ? { [Key in keyof T as IsKept<Key, T[Key]>]: InObject<T[Key]> }
-              : never;
+        : T extends readonly unknown[]
+          ? { [Index in keyof T]: InArray<T[Index]> }
+          : T extends TypedArray<infer Element>
+            ? Element extends bigint
+              ? never
+              : Record<number, number>
+            : T extends Emptied
+              ? Empty
+              : IsError<T> extends true
+                ? OrEmpty<Fields<Omit<T, keyof Error>>>
+                : T extends object
+                  ? Fields<T>
+                  : never;
+
+type Empty = Record<string, never>;
+type OrEmpty<T> = [keyof T] extends [never] ? Empty : T;
+type Fields<T> = { [Key in keyof T as IsKept<Key, T[Key]>]: InObject<T[Key]> };
+
+/** By its shape: which of these classes there are, and of which parameters, depends on the app's `lib`. */
+interface TypedArray<Element> {
+  readonly BYTES_PER_ELEMENT: number;
+  readonly byteLength: number;
+  readonly [index: number]: Element;
+}
+
+/**
+ * Instances whose state is in no field, so that JSON has `{}` of them. What not every `lib` has is named by a shape that
+ * data cannot have; a name that is missing would match everything.
+ */
+type Emptied =
+  | ReadonlyMap<unknown, unknown>
+  | ReadonlySet<unknown>
+  | WeakMap<object, unknown>
+  | WeakSet<object>
+  | PromiseLike<unknown>
+  | RegExp
+  | DataView
+  | Iterator<unknown, unknown, never>
+  /** ArrayBuffer, SharedArrayBuffer. */
+  | { readonly byteLength: number; slice(begin?: number, end?: number): unknown }
+  /** A DOMException, whose fields are getters. */
+  | { readonly code: number; readonly INDEX_SIZE_ERR: number }
+  | AbortSignalShape
+  | { abort(reason?: unknown): void; readonly signal: AbortSignalShape }
+  /** Response, Request, Blob. */
+  | { arrayBuffer(): Promise<unknown>; text(): Promise<string> }
+  /** Headers, FormData, URLSearchParams. */
+  | { append(name: string, value: string): void; delete(name: string): void; has(name: string): boolean }
+  /** ReadableStream, WritableStream. */
+  | { readonly locked: boolean; cancel(reason?: unknown): Promise<void> }
+  | { readonly locked: boolean; abort(reason?: unknown): Promise<void> };
+
+interface AbortSignalShape {
+  readonly aborted: boolean;
+  throwIfAborted(): void;
+}
+
+/**
+ * Data that has an error's fields, as one that was read from JSON, is told apart by what it lacks, always has, or has as
+ * read-only.
+ */
+type IsError<T> = T extends Error
+  ? [keyof Error] extends [keyof T]
+    ? Record<never, never> extends Pick<T, "stack" & keyof T>
+      ? "message" extends WritableKeys<T>
+        ? true
+        : false
+      : false
+    : false
+  : false;
+type WritableKeys<T> = {
+  [Key in keyof T]-?: IsSame<{ [Name in Key]: T[Name] }, { -readonly [Name in Key]: T[Name] }> extends true
+    ? Key
+    : never;
+}[keyof T];
+type IsSame<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
 
 type IsKept<Key, Value> = Key extends symbol
   ? never

@@ -213,9 +213,16 @@ describe("The start call", () => {
     },
     "a page": {
       answer: (response) => void response.writeHead(200).end("<!doctype html><title>Proxy</title>"),
-      says: /not a StartResponse|no usable gateway/,
+      says: /not a StartResponse\. What answers at http:\/\/127\.0\.0\.1:\d+ is no Holdfast gateway: check `baseUrl`/,
     },
-    "nothing in it": { answer: (response) => void response.writeHead(200).end(), says: /no usable gateway/ },
+    "nothing in it": {
+      answer: (response) => void response.writeHead(200).end(),
+      says: /What answers at http:\/\/127\.0\.0\.1:\d+ is no Holdfast gateway: check `baseUrl`/,
+    },
+    "a page that is not there": {
+      answer: (response) => void response.writeHead(404, { "content-type": "text/html" }).end("<h1>404</h1>"),
+      says: /status 404: <h1>404<\/h1>\. What answers at http:\/\/127\.0\.0\.1:\d+ is no Holdfast gateway/,
+    },
     "an address of another kind": {
       answer: (response) => void response.writeHead(200).end(named("http://127.0.0.1/")),
       says: /no usable gateway/,

@@ -37,6 +37,8 @@ describe.each<[string, (data: unknown) => Promise<unknown>]>([
     ["a Set", { tags: new Set(["a"]) }, /a Set/],
     ["a promise that was not awaited", { user: Promise.resolve(1) }, /at `user` a Promise/],
     ["an error", { error: new Error("x") }, /an Error/],
+    ["an abort signal", { signal: AbortSignal.abort() }, /at `signal` an AbortSignal: JSON makes {} of it/],
+    ["an answer", { answer: new Response() }, /a Response/],
     ["a Date at the root", new Date(0), /toJSON/],
     ["what becomes text", { toJSON: () => "text" }, /toJSON/],
     ["what becomes nothing", { toJSON: () => undefined }, /toJSON/],

@@ -47,6 +47,18 @@ test.each(CALLS)(
   },
 );
 
+test("send says that a key is one of another environment, and of every other refusal that nothing was sent", async () => {
+  const text = 'The key (prod) belongs to "production", not to "preview".';
+  const said = (code: string) => clientOf(403, { ids: [], status: 403, code, error: text }).send({ name: "a/b" });
+  const message = expect.stringContaining(text);
+  await expect(said("ENVIRONMENT_REFUSED")).rejects.toMatchObject({
+    code: "ENVIRONMENT_REFUSED",
+    status: 403,
+    message,
+  });
+  await expect(said("EVENT_INVALID")).rejects.toMatchObject({ code: "EVENT_SEND_FAILED", status: 403, message });
+});
+
 test("call and the state of a run keep the words of a gateway that refuses the environment", async () => {
   const body = { code: "ENVIRONMENT_REFUSED", error: "Not here." };
   const refused = { code: body.code, message: expect.stringContaining("Not here.") };

@@ -131,6 +131,15 @@ describe.each(MODES)("what fails, %s", (_name, mode) => {
     const engine = engineOf(({ step }) => step.run("a", () => 1n as never), mode);
     expect(await engine.run()).toMatchObject({ status: "failed" });
     expect(texts()[0]).toMatch(/attempt 1 of 3: .*STEP_RESULT_INVALID does not go away\.$/);
+    // Thrown inside of Holdfast, where no line of the app's is.
+    expect(lines[0]?.data.err).toMatchObject({ stack: expect.stringMatching(/^HoldfastError: [^\n]*$/) });
+  });
+
+  test("what is thrown and no error is shown without Holdfast's own stack", async () => {
+    const engine = engineOf(({ step }) => step.run("a", () => Promise.reject("gone"), { retries: 0 }), mode);
+    expect(await engine.run()).toMatchObject({ status: "failed" });
+    expect(lines.at(-1)?.text).toBe('Run 01RUN of app-f failed: step "a" failed: gone.');
+    expect(JSON.stringify(lines)).not.toContain("    at ");
   });
 
   test("a timeout is said to be one", async () => {

@@ -23,6 +23,18 @@ test.each<[string, unknown, string]>([
     { a: [{ at: new Date("soon") }] },
     "has at `a[0].at` an invalid Date, of which JSON makes null",
   ],
+  ["an error", new Error("x"), "is an Error, of which JSON makes {}"],
+  [
+    "an abort signal",
+    { signal: new AbortController().signal },
+    "has at `signal` an AbortSignal, of which JSON makes {}",
+  ],
+  ["an answer", new Response("x"), "is a Response, of which JSON makes {}: that is what is stored"],
+  ["a pattern", [/x/], "has at `[0]` a RegExp, of which JSON makes {}"],
+  ["a buffer of an array", new ArrayBuffer(8), 'toString("base64")`'],
+  ["a view of one", new DataView(new ArrayBuffer(8)), "is a DataView, of which JSON makes {}"],
+  ["bytes", { body: new Uint8Array(9) }, 'has at `body` a Uint8Array, of which JSON makes {"0":...}'],
+  ["other numbers", new Float64Array(9), 'Return `Buffer.from(bytes).toString("base64")`'],
   ["a promise", { user: Promise.resolve(1) }, "Is an `await` missing?"],
 ])("a result with %s is named once for its step, with what is stored instead", (what, value, text) => {
   const step = `step "${what}"`;
@@ -57,7 +69,7 @@ test("data of step.invoke is named once for its step, apart from the step's resu
 });
 
 test("plain results, dates, methods and absent fields are not worth a word", () => {
-  for (const value of [null, 7, "x", true, [], { at: new Date(), f: () => {}, u: undefined }, new Uint8Array(9)]) {
+  for (const value of [null, 7, "x", true, [], { at: new Date(), f: () => {}, u: undefined }, Buffer.from("x")]) {
     expect(told("step", value)).toEqual([]);
   }
 });

@@ -137,3 +137,69 @@ test("step results have the type that JSON leaves of them", () => {
   expectTypeOf<StepResult<{ readonly a?: number }>>().toEqualTypeOf<{ readonly a?: number }>();
   expectTypeOf<StepResult<(number | undefined)[]>>().toEqualTypeOf<(number | null)[]>();
 });
+
+test("what JSON empties has no type that code could use by mistake", () => {
+  type Empty = Record<string, never>;
+  class Declined extends Error {
+    readonly reason = "limit" as "limit" | "fraud";
+    readonly at = new Date();
+  }
+  expectTypeOf<StepResult<Uint8Array>>().toEqualTypeOf<Record<number, number>>();
+  expectTypeOf<StepResult<Float64Array>>().toEqualTypeOf<Record<number, number>>();
+  expectTypeOf<StepResult<BigInt64Array>>().toEqualTypeOf<never>();
+  expectTypeOf<StepResult<Buffer>>().toEqualTypeOf<{ type: "Buffer"; data: number[] }>();
+  expectTypeOf<StepResult<Error>>().toEqualTypeOf<Empty>();
+  expectTypeOf<StepResult<TypeError>>().toEqualTypeOf<Empty>();
+  expectTypeOf<StepResult<Declined>>().toEqualTypeOf<{ readonly reason: "limit" | "fraud"; readonly at: string }>();
+  expectTypeOf<StepResult<{ bytes: Uint8Array; error: Error | null; signal?: AbortSignal }>>().toEqualTypeOf<{
+    bytes: Record<number, number>;
+    error: Empty | null;
+    signal?: Empty;
+  }>();
+  for (const empty of [
+    expectTypeOf<StepResult<AbortSignal>>(),
+    expectTypeOf<StepResult<AbortController>>(),
+    expectTypeOf<StepResult<ArrayBuffer>>(),
+    expectTypeOf<StepResult<SharedArrayBuffer>>(),
+    expectTypeOf<StepResult<DataView>>(),
+    expectTypeOf<StepResult<RegExp>>(),
+    expectTypeOf<StepResult<Response>>(),
+    expectTypeOf<StepResult<Request>>(),
+    expectTypeOf<StepResult<Headers>>(),
+    expectTypeOf<StepResult<FormData>>(),
+    expectTypeOf<StepResult<URLSearchParams>>(),
+    expectTypeOf<StepResult<Blob>>(),
+    expectTypeOf<StepResult<ReadableStream>>(),
+    expectTypeOf<StepResult<WeakMap<object, number>>>(),
+    expectTypeOf<StepResult<Generator<number>>>(),
+  ]) {
+    empty.toEqualTypeOf<Empty>();
+  }
+  expectTypeOf<StepResult<{ user: Promise<number> }>>().toEqualTypeOf<{ user: Empty }>();
+});
+
+test("data that looks like one of these stays what it is", () => {
+  interface Letter {
+    name: string;
+    message: string;
+  }
+  interface StoredError {
+    readonly name: string;
+    readonly message: string;
+    readonly stack?: string;
+    readonly cause?: unknown;
+  }
+  interface Bytes {
+    byteLength: number;
+    locked: boolean;
+    aborted: boolean;
+    signal: string;
+  }
+  const read = (error: Error) => ({ name: error.name, message: error.message, stack: error.stack, cause: error.cause });
+  expectTypeOf<StepResult<Letter>>().toEqualTypeOf<Letter>();
+  expectTypeOf<StepResult<StoredError>>().toEqualTypeOf<StoredError>();
+  expectTypeOf<StepResult<ReturnType<typeof read>>>().toEqualTypeOf<ReturnType<typeof read>>();
+  expectTypeOf<StepResult<Bytes>>().toEqualTypeOf<Bytes>();
+  expectTypeOf<StepResult<Record<number, number>>>().toEqualTypeOf<Record<number, number>>();
+  expectTypeOf<StepResult<URL>>().toEqualTypeOf<string>();
+});

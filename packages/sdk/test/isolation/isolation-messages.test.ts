@@ -35,7 +35,11 @@ const runBody = fc.record({
   input: fc.oneof(short, fc.uint8Array()),
   asOf: fc.option(fc.record({ wallMs: ms, monotonicMs: ms })),
 });
-const loss = fc.record({ what: text, path: text, becomes: fc.constantFrom("{}" as const, "null" as const) });
+const loss = fc.record({
+  what: text,
+  path: text,
+  becomes: fc.constantFrom("{}" as const, "null" as const, '{"0":...}' as const),
+});
 const done = fc.record({
   ...{ type: fc.constant("DONE" as const), ...header },
   json: fc.record({ text, isUndefined: fc.boolean(), loss }, { requiredKeys: ["text", "isUndefined"] }),

@@ -112,13 +112,13 @@ export function createGatewayHttp(
         const answer = await call(START_PATH, key, encodeStartRequest({ excludeGateways }), signal);
         if (answer.status !== 200) {
           const retryAfterMs = retryAfterMsOf(answer.header("retry-after"), clock.nowMs());
-          const message = describe("start", answer);
+          const message = startRefusal(answer, config.apiBaseUrl);
           // Any other 403 may be of something in between, and pass.
           const unauthorized =
             answer.status === 401 || (answer.status === 403 && message.includes(ANOTHER_ENVIRONMENT));
           return { ok: false, message, unauthorized, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
         }
-        return readStart(answer.body, config.gatewayUrl);
+        return readStart(answer.body, config);
       } catch (error) {
         const message = `The start call failed: ${reasonOf(error).replace(/\.$/, "")}.${isRefused(error) ? hintFor(config.apiBaseUrl) : ""}`;
         return { ok: false, message, unauthorized: false };
@@ -142,16 +142,16 @@ function headersFor(config: SerializableConfig, key: KeyChoice): Record<string, 
   };
 }
 
-function readStart(body: Uint8Array, gatewayUrl: string | undefined): StartResult {
+function readStart(body: Uint8Array, { gatewayUrl, apiBaseUrl }: SerializableConfig): StartResult {
   let start: StartResponse;
   try {
     start = decodeStartResponse(body);
   } catch {
-    return {
-      ok: false,
-      message: "The start call returned something that is not a StartResponse.",
-      unauthorized: false,
-    };
+    return { ok: false, message: noGateway(apiBaseUrl), unauthorized: false };
+  }
+  // An empty body is one, too.
+  if (start.connectionId === "" && start.gatewayEndpoint === "") {
+    return { ok: false, message: noGateway(apiBaseUrl), unauthorized: false };
   }
   const endpoint = gatewayUrl ?? start.gatewayEndpoint;
   const url = URL.canParse(endpoint) ? new URL(endpoint) : undefined;
@@ -160,6 +160,17 @@ function readStart(body: Uint8Array, gatewayUrl: string | undefined): StartResul
     return { ok: false, message, unauthorized: false };
   }
   return { ok: true, start: { ...start, gatewayEndpoint: endpoint } };
+}
+
+/** Without a password that may be in it. */
+function checkAddress(apiBaseUrl: string): string {
+  const { origin } = new URL(apiBaseUrl);
+  return `What answers at ${origin} is no Holdfast gateway: check \`baseUrl\` (or HOLDFAST_DEV, HOLDFAST_API_BASE_URL, HOLDFAST_BASE_URL).`;
+}
+
+/** Other servers answer 200 to whatever is asked, with a page. */
+function noGateway(apiBaseUrl: string): string {
+  return `The start call returned something that is not a StartResponse. ${checkAddress(apiBaseUrl)}`;
 }
 
 async function readBounded(response: GatewayAnswer, maxBytes: number): Promise<Uint8Array> {
@@ -178,6 +189,15 @@ export function retryAfterMsOf(header: string | null, nowMs: number): number | u
   const text = header?.trim() ?? "";
   const ms = /^\d+$/.test(text) ? Number(text) * 1000 : Date.parse(text) - nowMs;
   return ms > 0 ? Math.min(ms, MAX_RETRY_AFTER_MS) : undefined;
+}
+
+/** A gateway has the path, and says in JSON why it refuses. */
+function startRefusal(answer: Answer, apiBaseUrl: string): string {
+  const message = describe("start", answer);
+  const { status, header } = answer;
+  const isPathUnknown = status === 404 || status === 405 || status === 501;
+  const isJson = header("content-type")?.includes("json") === true;
+  return isPathUnknown && !isJson ? `${message} ${checkAddress(apiBaseUrl)}` : message;
 }
 
 function describe(what: string, { status, header, body }: Answer): string {

@@ -98,7 +98,7 @@ export interface AnswerJson {
 export interface AnswerLoss {
   readonly what: string;
   readonly path: string;
-  readonly becomes: "{}" | "null" | "nothing";
+  readonly becomes: "{}" | "null" | "nothing" | '{"0":...}';
 }
 
 /** What was thrown in a thread, read there. */

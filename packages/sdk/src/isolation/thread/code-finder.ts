@@ -1,9 +1,10 @@
 /** Finds isolated code in a pool thread: evaluates its module, once a thread, and looks it up there. */
 import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
-import { HoldfastError, messageOf } from "@holdfast/core";
+import { HoldfastError, messageOf, pathOfFile } from "@holdfast/core";
 import { findIsolated } from "../../steps/isolated.ts";
 import type { CodeReference } from "../shared/isolation-messages.ts";
+import { importFault, isRefusedByRequire } from "./import-fault.ts";
 import { type ImportModule, registerTsx } from "./tsx-loader.ts";
 
 export type Code = (...args: unknown[]) => unknown;
@@ -58,7 +59,8 @@ export async function importOrRequire(importModule: ImportModule, module: string
   evaluated.push(module);
   try {
     return await importModule(module);
-  } catch (cause) {
+  } catch (raw) {
+    const cause = importFault(module, raw);
     if (isExecutable(module)) {
       throw new HoldfastError(
         "ISOLATE_MODULE_INVALID",
@@ -66,10 +68,19 @@ export async function importOrRequire(importModule: ImportModule, module: string
         { cause },
       );
     }
-    if ((cause as { code?: unknown } | null)?.code !== "ERR_UNKNOWN_FILE_EXTENSION") throw cause;
-    return createRequire(module)(fileURLToPath(module));
+    if ((raw as { code?: unknown } | null)?.code !== "ERR_UNKNOWN_FILE_EXTENSION") throw cause;
+    return required(module, cause);
   } finally {
     evaluated.splice(evaluated.indexOf(module), 1);
+  }
+}
+
+function required(module: string, importCause: unknown): unknown {
+  try {
+    return createRequire(module)(fileURLToPath(module));
+  } catch (raw) {
+    // No loader of require() knew better: what import() said is the reason.
+    throw isRefusedByRequire(raw) ? importCause : importFault(module, raw);
   }
 }
 
@@ -80,7 +91,7 @@ async function evaluate(importModule: ImportModule, { module }: CodeReference): 
     if (HoldfastError.is(cause)) throw cause;
     throw new HoldfastError(
       "ISOLATE_MODULE_INVALID",
-      `The module of isolated code could not be evaluated in a thread of the pool: ${module}: ${messageOf(cause)}`,
+      `The module of isolated code could not be evaluated in a thread of the pool: ${pathOfFile(module)}: ${messageOf(cause)}`,
       { cause },
     );
   }
