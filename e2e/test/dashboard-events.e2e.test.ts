@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { gatewayApi } from "../support/api.mjs";
 import { startGateway } from "../support/gateway.mjs";
@@ -18,7 +19,7 @@ test("events are listed as they come, found by name, and sent with the data that
     await world.api.send({ name: "shop/quick", data: { n: 5, note: "مرحبا 😀" } });
     await page.locator(".event-row").getByText("1 run", { exact: true }).waitFor();
     await world.api.send({ name: "other/unheard", data: {} });
-    await page.locator(".event-row").getByText("started nothing").waitFor();
+    await page.locator(".event-row").getByText("started no run").waitFor();
     await page.getByLabel("Name").fill("shop/*");
     await page.keyboard.press("Enter");
     await expect.poll(() => page.locator(".event-row").count()).toBe(1);
@@ -110,4 +111,144 @@ test("limits say who has their places and who waits, schedules when they come ne
     for (const { id } of runs) await callJson(world.url, "POST", `/v1/runs/${id}/cancel`);
     await app.kill();
   });
+});
+
+const SIGNS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+/** An id of that time, as events have it. */
+const idAt = (atMs: number, last: string): string =>
+  Array.from({ length: 10 }, (_, at) => SIGNS[Math.floor(atMs / 32 ** (9 - at)) % 32]).join("") +
+  last.padStart(16, "0");
+
+/** Answers that a test gives in the gateway's place, each when it has said so. */
+function heldAnswers(): { readonly release: () => void; readonly released: Promise<void> } {
+  let release = (): void => {};
+  const released = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  return { release, released };
+}
+
+test("events of a rare name are looked for until the window is full, saying how far back, and none is hidden", async () => {
+  const gateway = await startGateway({ args: ["--store", "memory"] });
+  try {
+    const newMs = Date.UTC(2026, 10, 28, 12);
+    const hour = 3_600_000;
+    const cursor = [1, 2, 3].map((hours) => idAt(newMs - hours * hour, "C"));
+    const listed = (id: string) => ({ id, name: "shop/ordered", receivedMs: newMs, runIds: [], runCount: 0 });
+    const held = heldAnswers();
+    const pages: Record<string, { readonly ids: readonly string[]; readonly next: string | undefined }> = {
+      "": { ids: [idAt(newMs, "E")], next: cursor[0] },
+      [cursor[0] ?? ""]: { ids: [], next: cursor[1] },
+      [cursor[1] ?? ""]: { ids: [], next: cursor[2] },
+      [cursor[2] ?? ""]: { ids: [idAt(newMs - 4 * hour, "F")], next: undefined },
+    };
+    const prepare = async (page: Page): Promise<void> => {
+      await page.route("**/v1/events?*", async (route) => {
+        const asked = new URL(route.request().url()).searchParams;
+        const at = asked.get("cursor") ?? "";
+        if (at === cursor[2]) await held.released;
+        const { ids = [], next } = pages[at] ?? {};
+        await route.fulfill({ json: { events: ids.map(listed), nextCursor: next ?? null } });
+      });
+    };
+    const page = await dashboard.open(`${gateway.url}/ui/events?name=shop/ordered`, { prepare });
+    const end = page.locator(".list-end");
+    await end.getByText("1 read; looking through older events, back to 28 Nov 2026, 09:00:00.000 so far").waitFor();
+    // The newest page, read anew meanwhile, does not let it begin from the front.
+    const isHead = (url: string): boolean => url.includes("name=") && !url.includes("cursor=");
+    for (let reads = 0; reads < 2; reads += 1) await page.waitForResponse((response) => isHead(response.url()));
+    await end.getByText("back to 28 Nov 2026, 09:00:00.000 so far").waitFor();
+    held.release();
+    await end.getByText("2 in all").waitFor();
+    expect(await page.locator(".event-row").count()).toBe(2);
+    await closePage(page);
+  } finally {
+    await gateway.child.stop();
+  }
+});
+
+test("an event's data begins with that of the newest one far back, and what was typed meanwhile stays", async () => {
+  const gateway = await startGateway({ args: ["--store", "memory"] });
+  try {
+    const [id = ""] = await gatewayApi(gateway.url).send({ name: "shop/rare", data: { n: 5 } });
+    const held = heldAnswers();
+    const prepare = async (page: Page): Promise<void> => {
+      await page.route("**/v1/events?limit=1&name=*", async (route) => {
+        const isFirst = !route.request().url().includes("cursor=");
+        if (!isFirst) await held.released;
+        const events = isFirst ? [] : [{ id, name: "shop/rare", receivedMs: 0, runIds: [], runCount: 0 }];
+        await route.fulfill({ json: { events, nextCursor: isFirst ? id : null } });
+      });
+    };
+    const page = await dashboard.open(`${gateway.url}/ui/events?name=shop/rare`, { prepare });
+    await page.getByRole("button", { name: "Send" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByText("Looking for the newest event of this name").waitFor();
+    const data = dialog.getByLabel("Data, as JSON");
+    await data.fill('{ "n": 41 }');
+    held.release();
+    await dialog.getByRole("button", { name: "Replace by the data that came last" }).waitFor();
+    expect(await data.inputValue()).toBe('{ "n": 41 }');
+    await dialog.getByRole("button", { name: "Replace by the data that came last" }).click();
+    await expect.poll(async () => JSON.parse(await data.inputValue())).toEqual({ n: 5 });
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await closePage(page);
+  } finally {
+    await gateway.child.stop();
+  }
+});
+
+test("an event that answers a wait is said to have started no run; a mistyped name finds the one that was meant", async () => {
+  await inWorld(mode, async (world) => {
+    const app = await world.startAppOf("dashboard-app.mjs");
+    await world.api.send({ name: "shop/approval", data: { order: 7 } });
+    const page = await dashboard.open(`${world.url}/ui/runs`);
+    await page.locator(".run-row").getByText("Waiting").waitFor();
+    await page.getByRole("navigation").getByRole("link", { name: "Events" }).click();
+    await page.getByRole("button", { name: "Send" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Name").fill("shop/quik");
+    await dialog.getByLabel("Name").blur();
+    await dialog.getByText("Did you mean").waitFor();
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await dialog.getByRole("button", { name: "shop/quick" }).click();
+    expect(await dialog.getByLabel("Name").inputValue()).toBe("shop/quick");
+    await expect.poll(() => dialog.getByText("Did you mean").count()).toBe(0);
+    await dialog.getByLabel("Name").fill("shop/approved");
+    await dialog.getByLabel("Data, as JSON").fill('{ "order": 7 }');
+    await dialog.getByRole("button", { name: "Send", exact: true }).click();
+    await dialog.getByText("and started no run. If a run was waiting for it, that run has gone on.").waitFor();
+    await dialog.getByRole("status").getByRole("link").click();
+    await page.getByText("such runs are not listed here", { exact: false }).waitFor();
+    await page.getByRole("navigation").getByRole("link", { name: "Events" }).click();
+    await page.locator(".event-row", { hasText: "shop/approved" }).getByText("started no run").waitFor();
+    await closePage(page);
+    await app.close();
+  });
+});
+
+test("of a long text a part is shown, with how much more there is; what stands after it is there", async () => {
+  const gateway = await startGateway({ args: ["--store", "memory"] });
+  try {
+    const text = "x".repeat(1_000_000);
+    const [id] = await gatewayApi(gateway.url).send({ name: "other/large", data: { text, list: ["last"] } });
+    const page = await dashboard.open(`${gateway.url}/ui/events/${id}`);
+    const json = page.getByRole("figure", { name: "payload" });
+    await json.getByText('"list"').waitFor();
+    await json.getByText('"last"').waitFor();
+    expect((await json.textContent())?.length).toBeLessThan(3_000);
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await json.getByRole("button", { name: "… 999,000 more characters" }).click();
+    await json.getByRole("button", { name: "… 899,000 more characters" }).waitFor();
+    await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+    await json.getByRole("button", { name: "Copy" }).click();
+    await json.getByText("Copied").waitFor();
+    const copied = JSON.parse(await page.evaluate<string>("navigator.clipboard.readText()"));
+    expect(copied).toMatchObject({ name: "other/large", data: { text, list: ["last"] } });
+    await json.getByRole("button", { name: "Show less" }).click();
+    await json.getByRole("button", { name: "… 999,000 more characters" }).waitFor();
+    await closePage(page);
+  } finally {
+    await gateway.child.stop();
+  }
 });

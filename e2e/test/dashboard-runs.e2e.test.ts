@@ -35,10 +35,10 @@ describe("The list of runs", () => {
       await page.getByLabel("Event name").fill("");
       await page.evaluate("globalThis.wasHere = true");
       await world.gateway.stop();
-      await page.getByText("The gateway is away").first().waitFor();
+      await page.getByRole("alert").getByText("The gateway has been away since").waitFor();
       expect(await row(page, "shop-quick").count()).toBe(1);
       await world.restartGateway();
-      await page.getByRole("status").getByText("Live").waitFor();
+      await page.getByRole("status").getByText("Live", { exact: true }).waitFor();
       const declined = await start(world, "declined");
       await row(page, "shop-declined").getByText("PaymentDeclined: The card was declined").waitFor();
       expect((await world.ended(declined)).status).toBe("FAILED");

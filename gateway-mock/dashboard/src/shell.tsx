@@ -2,9 +2,12 @@
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { mayChange, session } from "./data/api.ts";
-import { liveState, startLive } from "./data/live.ts";
+import { nowMs } from "./data/clock.ts";
+import { LINK_WORDS, linkNotice } from "./data/link.ts";
+import { startLive } from "./data/live.ts";
 import { path } from "./data/router.ts";
 import { signOut } from "./data/session.ts";
+import { link } from "./data/watch-link.ts";
 import { BrandMark } from "./parts/brand.tsx";
 import { EnvironmentChoice } from "./parts/environment-choice.tsx";
 import { ThemeButton } from "./parts/theme.tsx";
@@ -48,9 +51,12 @@ export function Shell(): JSX.Element {
         </nav>
         <Foot />
       </header>
-      <main id="main" ref={main} tabIndex={-1}>
-        <page.View key={at} params={params} />
-      </main>
+      <div class="content">
+        <LinkNotice />
+        <main id="main" ref={main} tabIndex={-1}>
+          <page.View key={at} params={params} />
+        </main>
+      </div>
     </div>
   );
 }
@@ -63,6 +69,17 @@ function showCurrent(nav: HTMLElement | null): void {
   nav.scrollLeft += one.left + one.width / 2 - (all.left + all.width / 2);
 }
 
+/** Seen on every page, at every width and however far it is scrolled. */
+function LinkNotice(): JSX.Element | null {
+  const text = linkNotice(link.value, nowMs.value);
+  if (text === null) return null;
+  return (
+    <p class="link-notice" data-state={link.value.type} role="alert">
+      {text}
+    </p>
+  );
+}
+
 function Foot(): JSX.Element {
   const view = session.value;
   return (
@@ -70,8 +87,8 @@ function Foot(): JSX.Element {
       <div class="wide">
         <EnvironmentChoice />
       </div>
-      <p class="link-state wide" data-state={liveState.value.type} role="status">
-        {liveState.value.type === "live" ? "Live" : "The gateway is away; it is asked again and again."}
+      <p class="link-state wide" data-state={link.value.type} role="status">
+        {LINK_WORDS[link.value.type]}
       </p>
       {!mayChange() && <p class="wide">Read-only</p>}
       <div class="row">

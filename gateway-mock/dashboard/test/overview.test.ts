@@ -1,8 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { alertsOf, type Metrics, type Situation } from "../src/data/alerts.ts";
+import { alertsOf, asksForCauses, type Metrics, type Situation } from "../src/data/alerts.ts";
+import { type Causes, causesOf, type ServedFunction, strandedOf, strandedSince } from "../src/data/causes.ts";
 import { counted } from "../src/data/rates.ts";
 import { partText, percentiles, rateText, statsOf } from "../src/data/stats.ts";
-import type { FunctionDetail, Worker } from "../src/data/types.ts";
+import type { FunctionDetail, Waiting, Worker } from "../src/data/types.ts";
 import { run } from "./runs.ts";
 
 const well: Metrics = {
@@ -14,7 +15,15 @@ const well: Metrics = {
 };
 const worker = { drained: false } as Worker;
 const texts = (situation: Partial<Situation>): string[] =>
-  alertsOf({ metrics: well, workers: [worker], functions: [], newest: null, ...situation }).map(({ text }) => text);
+  alertsOf({
+    metrics: well,
+    workers: [worker],
+    functions: [],
+    newest: null,
+    causes: null,
+    stranded: [],
+    ...situation,
+  }).map(({ text }) => text);
 
 describe("What to look at", () => {
   test("is nothing while all is well, or not yet known", () => {
@@ -31,7 +40,7 @@ describe("What to look at", () => {
     expect(texts({ metrics: { ...well, store: { lostBatches: 1 } } })).toHaveLength(1);
     const late = { ...well, queue: { due: 1, leased: 0, later: 0, oldestDueMs: 90_000 } };
     expect(texts({ metrics: late, workers: [] })).toEqual([
-      "The oldest work that is due has waited for 1 min 30 s.",
+      "Work is late: 1 due, the oldest for 1 min 30 s.",
       "Work is due, and no worker is connected.",
     ]);
     const paused = { id: "shop-order", paused: true } as FunctionDetail;
@@ -53,6 +62,79 @@ describe("What to look at", () => {
       [],
       ["5 of the last 20 runs that ended have failed."],
     ]);
+  });
+});
+
+describe("What open runs wait for", () => {
+  const served = (id: string, workers: number, more: Partial<ServedFunction> = {}): ServedFunction =>
+    ({ id, appId: "shop", active: true, workers, ...more }) as ServedFunction;
+  const waiting = (functionId: string, reason: string, count = 1) =>
+    Array.from({ length: count }, (_, n) =>
+      run(`${functionId}${reason}${n}`, { functionId, appId: "shop", waiting: { reason } as Waiting }),
+    );
+  const causes = (runs: ReturnType<typeof waiting>, functions: readonly ServedFunction[], isMore = false): Causes => {
+    const all = causesOf(runs);
+    return { causes: all, stranded: strandedOf(all, functions), isMore };
+  };
+  const all = (found: Causes, metrics: Metrics = well): string[] =>
+    texts({ metrics, causes: found, stranded: found.stranded });
+  const late = (oldestDueMs: number): Metrics => ({
+    ...well,
+    queue: { due: 6_808, leased: 1, later: 0, oldestDueMs },
+  });
+
+  test("is a worker of an app that has none, with its functions", () => {
+    const functions = [served("shop-order", 0), served("shop-label", 0), served("shop-old", 0, { active: false })];
+    const runs = [...waiting("shop-order", "WORKER_DISCONNECTED"), ...waiting("shop-label", "NO_WORKER", 2)];
+    expect(all(causes(runs, functions))).toEqual([
+      "The app shop has no connected worker: 3 runs of shop-label, shop-order wait for one.",
+    ]);
+    expect(all(causes(waiting("shop-order", "NO_WORKER"), functions))).toEqual([
+      "The app shop has no connected worker: 1 run of shop-order waits for one.",
+    ]);
+    const others = [...functions, served("shop-quick", 1)];
+    expect(all(causes(waiting("shop-order", "NO_WORKER_IN_QUEUE", 2), others, true))).toEqual([
+      "No connected worker of the app shop has it: at least 2 runs of shop-order wait for one.",
+    ]);
+  });
+
+  test("is no worker where one is there, or the run sleeps", () => {
+    expect(strandedOf(causesOf(waiting("shop-order", "WORKER_DISCONNECTED")), [served("shop-order", 1)])).toEqual([]);
+    expect(strandedOf(causesOf(waiting("shop-order", "SLEEP")), [served("shop-order", 0)])).toEqual([]);
+    const unsaid = { id: "shop-order", appId: "shop", active: true } as ServedFunction;
+    expect(strandedOf(causesOf(waiting("shop-order", "NO_WORKER")), [unsaid])).toEqual([]);
+  });
+
+  test("is remembered from the first time that it was seen, until it is over", () => {
+    const { stranded } = causes(waiting("shop-order", "NO_WORKER"), [served("shop-order", 0)]);
+    const first = strandedSince(new Map(), stranded, 1_000);
+    expect(strandedSince(first, stranded, 5_000)).toEqual(new Map([["shop", 1_000]]));
+    expect(strandedSince(first, [], 5_000)).toEqual(new Map());
+  });
+
+  test("is named beside late work, and a burst is not late", () => {
+    const functions = [served("shop-order", 1)];
+    const busy = causes([...waiting("shop-order", "BACKLOG", 9), ...waiting("shop-order", "NO_ROOM")], functions);
+    expect(all(busy, late(8_000))).toEqual([]);
+    expect(all(busy, late(17_000))).toEqual([
+      "Work is late: 6,808 due, the oldest for 17.0 s. shop-order: all workers that may run it are busy.",
+    ]);
+    const isBad = (found: Causes, oldestDueMs: number) =>
+      alertsOf({
+        ...{ metrics: late(oldestDueMs), workers: [worker], functions, newest: null },
+        ...{ causes: found, stranded: found.stranded },
+      }).map((alert) => alert.isBad);
+    const limited = causes(waiting("shop-order", "LIMITS", 3), functions);
+    expect([isBad(busy, 17_000), isBad(busy, 40_000), isBad(limited, 40_000)]).toEqual([[false], [true], [false]]);
+  });
+
+  test("is asked for where something is late, or may never go on", () => {
+    const idle: Metrics = { ...well, queue: { due: 0, leased: 0, later: 4, oldestDueMs: null } };
+    expect(asksForCauses(well, [served("shop-order", 1)])).toBe(false);
+    expect(asksForCauses(well, [served("shop-order", 0)])).toBe(true);
+    expect(asksForCauses(idle, [served("shop-order", 0)])).toBe(false);
+    expect(asksForCauses(late(17_000), [])).toBe(true);
+    expect([asksForCauses(null, []), asksForCauses(late(17_000), null)]).toEqual([false, false]);
   });
 });
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { type Score, scoreOf } from "../src/data/score.ts";
-import { axisOf, ticksOf } from "../src/data/time-axis.ts";
+import { axisOf, ticksOf, tickTexts } from "../src/data/time-axis.ts";
 import { detail, step } from "./runs.ts";
 
 const names = (score: Score): string[][] => score.staves.map((stave) => stave.map(({ name }) => name));
@@ -128,5 +128,34 @@ describe("The axis of a score", () => {
     const axis = axisOf(scoreOf(detail([sleep(1_000, 3_601_000)], { startedMs: 1_000, endedMs: 3_601_000 }), 0));
     expect(axis.pieces.some(({ isShortened }) => isShortened)).toBe(false);
     expect(ticksOf(axis, 1_000, 6).map(({ ms }) => ms / 60_000)).toEqual([0, 10, 20, 30, 40, 50, 60]);
+  });
+
+  test.each([
+    [
+      [0, 1_000, 2_000],
+      ["0", "1.00 s", "2.00 s"],
+    ],
+    [
+      [0, 237_000, 237_020, 237_040],
+      ["0", "3 min 57.00 s", "3 min 57.02 s", "3 min 57.04 s"],
+    ],
+    [
+      [237_001, 237_002],
+      ["3 min 57.001 s", "3 min 57.002 s"],
+    ],
+    [
+      [1_241, 1_242],
+      ["1.241 s", "1.242 s"],
+    ],
+    [
+      [7_805_000, 7_810_000, 7_920_000],
+      ["2 h 10 min 5 s", "2 h 10 min 10 s", "2 h 12 min"],
+    ],
+    [
+      [86_400_000, 86_401_500],
+      ["1 d 0.0 s", "1 d 1.5 s"],
+    ],
+  ])("has ticks at %j that are called %j", (times, texts) => {
+    expect(tickTexts(times.map((ms) => ({ ms })))).toEqual(texts);
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { testOf } from "../src/data/as-test.ts";
 import { compareRuns } from "../src/data/compare.ts";
-import { agoText, countOf, durationText, sizeText } from "../src/data/format.ts";
+import { agoText, countOf, durationText, instantText, sizeText, withLocalTimes } from "../src/data/format.ts";
 import { bulkFilter, isFiltered, listQuery, readFilter, spanOf } from "../src/pages/runs-filter.ts";
 import { detail, step } from "./runs.ts";
 
@@ -9,6 +9,8 @@ test.each([
   [0, "0 ms"],
   [0.4, "<1 ms"],
   [8.4, "8 ms"],
+  [999.4, "999 ms"],
+  [999.6, "1.00 s"],
   [1_240, "1.24 s"],
   [59_940, "59.9 s"],
   [59_960, "1 min"],
@@ -21,6 +23,29 @@ test.each([
   expect(durationText(ms)).toBe(text);
 });
 
+describe("Sentences of the gateway's", () => {
+  const at = (iso: string) => instantText(Date.parse(iso));
+  const iso = "2026-11-28T11:12:05.880Z";
+
+  test("say instants in the reader's time zone", () => {
+    expect(withLocalTimes(`It waits until ${iso}.`)).toBe(`It waits until ${at(iso)}.`);
+    expect(withLocalTimes(`from ${iso} (or 2026-01-02T03:04:05+02:00), 2026-11-28T11:12Z`)).toBe(
+      `from ${at(iso)} (or ${at("2026-01-02T01:04:05Z")}), ${at("2026-11-28T11:12:00Z")}`,
+    );
+    expect(withLocalTimes(`${iso}`)).toMatch(/^\d+ Nov 2026, \d\d:12:05\.880$/);
+  });
+
+  test.each([
+    'It waits for event.data.at == "2026-11-28T11:12:05.880Z".',
+    "The key is 'order-2026-11-28T11:12:05Z'.",
+    "order-2026-11-28T11:12:05Z-7",
+    "2026-11-28T11:12:05 has no zone, 2026-13-28T11:12:05Z is no time.",
+    "Nothing of the kind.",
+  ])("keep what only looks like one: %s", (text) => {
+    expect(withLocalTimes(text)).toBe(text);
+  });
+});
+
 test("what was and what comes is said in words", () => {
   expect([1_000, 12_000, -7_200_000, 864_000_000].map((ms) => agoText(0, ms))).toEqual([
     "just now",
@@ -28,6 +53,7 @@ test("what was and what comes is said in words", () => {
     "in 2 h",
     "10 d ago",
   ]);
+  expect([59_600, 3_599_000].map((ms) => agoText(0, ms))).toEqual(["1 min ago", "1 h ago"]);
   expect([countOf(1, "run"), countOf(12_000, "run"), sizeText(999), sizeText(1_500_000)]).toEqual([
     "1 run",
     "12,000 runs",

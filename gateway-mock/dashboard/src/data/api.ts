@@ -67,12 +67,15 @@ export function requestHeaders(): Record<string, string> {
 
 export interface CallOptions {
   readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal;
 }
 
 /** @throws ApiError */
-export async function call<T>(method: string, path: string, { body, signal: end }: CallOptions = {}): Promise<T> {
-  const headers = { ...requestHeaders(), ...(body === undefined ? {} : { "content-type": "application/json" }) };
+export async function call<T>(method: string, path: string, options: CallOptions = {}): Promise<T> {
+  const { body, signal: end } = options;
+  const type = body === undefined ? {} : { "content-type": "application/json" };
+  const headers = { ...requestHeaders(), ...type, ...options.headers };
   const init: RequestInit = { method, headers, cache: "no-store" };
   if (body !== undefined) init.body = JSON.stringify(body);
   if (end) init.signal = end;
@@ -80,12 +83,28 @@ export async function call<T>(method: string, path: string, { body, signal: end 
     if (end?.aborted) throw error;
     throw new ApiError("The gateway does not answer.", "UNREACHABLE", 0);
   });
+  noteTime(response.headers.get("date"));
   return read<T>(response);
 }
 
+/** How far the gateway's clock is ahead of the browser's. */
+let aheadMs = 0;
+
+/** Answers say the time in whole seconds. */
+const CLOSE_MS = 2_000;
+
+function noteTime(date: string | null): void {
+  const ms = Date.parse(date ?? "") - Date.now();
+  if (!Number.isNaN(ms)) aheadMs = Math.abs(ms) < CLOSE_MS ? 0 : ms;
+}
+
+/** The time at the gateway, about: what is sorted by time there must not depend on the browser's clock. */
+export const gatewayNowMs = (): number => Date.now() + aheadMs;
+
 export const get = <T>(path: string, options?: CallOptions): Promise<T> => call<T>("GET", path, options);
 
-export const post = <T>(path: string, body: unknown = {}): Promise<T> => call<T>("POST", path, { body });
+export const post = <T>(path: string, body: unknown = {}, headers: CallOptions["headers"] = {}): Promise<T> =>
+  call<T>("POST", path, { body, headers });
 
 /** What went wrong: in the page's own words, or in the gateway's, with a code that has a page. */
 export type Trouble = string | { readonly text: string; readonly code: string };

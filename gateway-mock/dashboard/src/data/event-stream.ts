@@ -17,7 +17,7 @@ export interface StreamHandlers {
 }
 
 const FIRST_RETRY_MS = 250;
-const MAX_RETRY_MS = 4_000;
+const MAX_RETRY_MS = 2_000;
 
 /** Until the returned function is called. */
 export function follow(path: string, { onMessage, onState }: StreamHandlers): () => void {

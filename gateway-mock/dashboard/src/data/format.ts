@@ -9,7 +9,7 @@ const DAY = 24 * HOUR;
 export function durationText(ms: number): string {
   const length = Math.max(0, ms);
   if (length < 1) return length === 0 ? "0 ms" : "<1 ms";
-  if (length < SECOND) return `${Math.round(length)} ms`;
+  if (length < 999.5) return `${Math.round(length)} ms`;
   if (length < 9.995 * SECOND) return `${(length / SECOND).toFixed(2)} s`;
   if (length < 59.95 * SECOND) return `${(length / SECOND).toFixed(1)} s`;
   if (length < HOUR) return twoUnits(length, MINUTE, "min", SECOND, "s");
@@ -33,8 +33,8 @@ export function agoText(atMs: number, nowMs: number): string {
 }
 
 function roughText(ms: number): string {
-  if (ms < MINUTE) return `${Math.round(ms / SECOND)} s`;
-  if (ms < HOUR) return `${Math.round(ms / MINUTE)} min`;
+  if (ms < 59.5 * SECOND) return `${Math.round(ms / SECOND)} s`;
+  if (ms < 59.5 * MINUTE) return `${Math.round(ms / MINUTE)} min`;
   if (ms < 2 * DAY) return `${Math.round(ms / HOUR)} h`;
   return `${Math.round(ms / DAY)} d`;
 }
@@ -47,6 +47,16 @@ const counts = new Intl.NumberFormat("en");
 export function instantText(ms: number): string {
   return `${date.format(ms)}, ${clock.format(ms)}.${String(Math.trunc(ms) % SECOND).padStart(3, "0")}`;
 }
+
+/** Alone in a sentence: what is in quotes is a value, what is within a longer word an id. */
+const ISO_INSTANT = /(?<![\w"'`:./-])\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)(?![\w"'`/-])/g;
+
+/** A sentence of the gateway's, which says instants in UTC, with those of the reader's time zone. */
+export const withLocalTimes = (text: string): string =>
+  text.replaceAll(ISO_INSTANT, (iso) => {
+    const ms = Date.parse(iso);
+    return Number.isNaN(ms) ? iso : instantText(ms);
+  });
 
 export const countText = (count: number): string => counts.format(count);
 

@@ -2,9 +2,10 @@
  * One live stream of all runs for the whole page: views listen to it. What comes within a frame is given to them
  * together, so that a thousand changes a second are sixty repaints.
  */
-import { effect, signal } from "@preact/signals";
+import { effect } from "@preact/signals";
 import { environment } from "./api.ts";
 import { follow } from "./event-stream.ts";
+import { noteStream, watchLink } from "./watch-link.ts";
 
 /** Message `facts` of a stream. */
 export interface Facts {
@@ -14,10 +15,6 @@ export interface Facts {
   readonly status: string | null;
   readonly facts: readonly { readonly kind: string; readonly attempt: number }[];
 }
-
-export type LiveState = { readonly type: "live" | "away"; readonly sinceMs: number };
-
-export const liveState = signal<LiveState>({ type: "live", sinceMs: Date.now() });
 
 type Listener = (changes: readonly Facts[]) => void;
 /** Called when something may have been missed: what is shown is to be read anew. */
@@ -58,10 +55,6 @@ function renew(): void {
   for (const one of renewals) one();
 }
 
-function setState(type: LiveState["type"]): void {
-  if (liveState.value.type !== type) liveState.value = { type, sinceMs: Date.now() };
-}
-
 /** Until the returned function is called. */
 export function startLive(): () => void {
   let hasBegun = false;
@@ -73,7 +66,7 @@ export function startLive(): () => void {
     let wasAway = false;
     return follow("/v1/runs/stream?limit=0", {
       onState: (isOpen) => {
-        setState(isOpen ? "live" : "away");
+        noteStream(isOpen);
         if (isOpen && wasAway) renew();
         wasAway = !isOpen;
       },
@@ -83,5 +76,9 @@ export function startLive(): () => void {
       },
     });
   });
-  return dispose;
+  const unwatch = watchLink();
+  return () => {
+    dispose();
+    unwatch();
+  };
 }

@@ -1,6 +1,7 @@
 /** What happens each second, counted from the live stream: of all gateways, since the page was opened. */
 import { signal } from "@preact/signals";
 import { type Facts, onFacts } from "./live.ts";
+import { link } from "./watch-link.ts";
 
 export interface Second {
   readonly atMs: number;
@@ -43,6 +44,8 @@ export function startRates(): () => void {
     () => {},
   );
   const timer = setInterval(() => {
+    // Of a second in which nothing could be heard nothing is known.
+    if (link.value.type !== "live") return;
     seconds.value = [...seconds.value, current].slice(-KEPT_SECONDS);
     current = empty(Date.now());
   }, 1_000);

@@ -2,6 +2,7 @@
  * A run as a score: what went on when, step by step, as bars on staves. Steps that ran at the same time are on staves of
  * their own. Pure.
  */
+import { pastOf } from "./revivals.ts";
 import { isEnded, type RunDetail, type Stall, type Step } from "./types.ts";
 
 export type BarKind = "queue" | "attempt" | "failed" | "backoff" | "sleep" | "wait" | "active";
@@ -66,7 +67,8 @@ function queueVoice(fromMs: number, toMs: number, isOpen: boolean): Voice[] {
 interface Span {
   readonly fromMs: number;
   readonly toMs: number;
-  readonly dueMs: number;
+  /** Null: the run ended with it, and went on later. */
+  readonly dueMs: number | null;
 }
 
 interface StepContext {
@@ -81,6 +83,7 @@ function voiceOf(step: Step, { endMs, attempts, childRunId }: StepContext): Voic
   const stepEndMs = step.endedMs ?? endMs;
   for (const [index, { fromMs, toMs, dueMs }] of attempts.entries()) {
     bars.push({ kind: "failed", fromMs, toMs, isOpen: false });
+    if (dueMs === null) continue;
     const nextMs = attempts[index + 1]?.fromMs ?? (step.endedMs === null ? Math.min(dueMs, endMs) : step.startedMs);
     if (nextMs !== null && nextMs > toMs) {
       bars.push({ kind: "backoff", fromMs: toMs, toMs: nextMs, isOpen: step.endedMs === null && dueMs > endMs });
@@ -121,6 +124,15 @@ function failedSpans(run: RunDetail): Map<string, Span[]> {
     const fromMs = step?.startedMs ?? atMs;
     const toMs = step?.durationMs === undefined ? Math.max(fromMs, atMs) : fromMs + step.durationMs;
     spans.set(key, [...(spans.get(key) ?? []), { fromMs, toMs, dueMs: atMs + delayMs }]);
+  }
+  for (const [key, failures] of pastOf(run).failures) {
+    // A wait that failed is no attempt.
+    if (run.steps.some(({ id, op }) => id === key && op !== "StepRun")) continue;
+    const ended = failures.map(({ fromMs, toMs }) => ({ fromMs, toMs, dueMs: null }));
+    spans.set(
+      key,
+      [...(spans.get(key) ?? []), ...ended].sort((a, b) => a.fromMs - b.fromMs),
+    );
   }
   return spans;
 }

@@ -2,6 +2,7 @@
  * Where a moment is on a score's axis. Long times in which nothing but waiting goes on are drawn shorter than they were,
  * or a night's sleep would leave no room for the steps around it. Pure.
  */
+import { durationText } from "./format.ts";
 import type { Score } from "./score.ts";
 
 export interface Piece {
@@ -116,4 +117,36 @@ const DAY_MS = 86_400_000;
 
 function roundStep(ms: number): number {
   return STEPS_MS.find((step) => step >= ms) ?? Math.max(1, Math.ceil(ms / DAY_MS)) * DAY_MS;
+}
+
+/** What the ticks are called: no two the same, however close they are after a long time. */
+export function tickTexts(ticks: readonly Pick<Tick, "ms">[]): string[] {
+  const texts = ticks.map(({ ms }) => (ms === 0 ? "0" : durationText(ms)));
+  const alike = new Map<string, number[]>();
+  for (const [index, text] of texts.entries()) alike.set(text, [...(alike.get(text) ?? []), ticks[index]?.ms ?? 0]);
+  return texts.map((text, index) => {
+    const group = alike.get(text) ?? [];
+    return group.length < 2 ? text : exactText(ticks[index]?.ms ?? 0, digitsFor(group));
+  });
+}
+
+/** Of a second, so that each of these times is told exactly. */
+const digitsFor = (times: readonly number[]): number =>
+  [0, 1, 2].find((digits) => times.every((ms) => ms % 10 ** (3 - digits) === 0)) ?? 3;
+
+const UNITS: readonly [ms: number, name: string][] = [
+  [DAY_MS, "d"],
+  [3_600_000, "h"],
+  [60_000, "min"],
+];
+
+/** `3 min 57.02 s`: all units that it has. */
+function exactText(ms: number, digits: number): string {
+  let rest = ms;
+  const parts = UNITS.flatMap(([unit, name]) => {
+    const count = Math.floor(rest / unit);
+    rest -= count * unit;
+    return count === 0 ? [] : [`${count} ${name}`];
+  });
+  return [...parts, `${(rest / 1_000).toFixed(digits)} s`].join(" ");
 }

@@ -3,10 +3,11 @@ import type { JSX } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { get, post, type Trouble, troubleOf } from "../data/api.ts";
 import { countOf, countText } from "../data/format.ts";
-import type { BulkJob } from "../data/types.ts";
+import type { BulkJob, Status } from "../data/types.ts";
 import { Dialog } from "../parts/dialog.tsx";
 import { Problem } from "../parts/notice.tsx";
-import { type BulkAction, bulkFilter, type Filter } from "./runs-filter.ts";
+import { STATUS_WORDS } from "../parts/status.tsx";
+import { type BulkAction, bulkFilter, type Filter, takenStatuses, untakenStatuses } from "./runs-filter.ts";
 
 interface Preview {
   readonly count: number;
@@ -55,7 +56,7 @@ export function BulkDialog({ action, filter, onClose }: BulkDialogProps): JSX.El
   return (
     <Dialog title={TITLES[action]} onClose={onClose}>
       <Problem trouble={problem} />
-      {job === null ? <Question action={action} preview={preview} /> : <Progress job={job} />}
+      {job === null ? <Question {...{ action, filter, preview }} /> : <Progress job={job} />}
       <div class="buttons">
         {job === null && (
           <button type="button" class="primary" disabled={preview === null || preview.count === 0} onClick={begin}>
@@ -78,16 +79,44 @@ export function BulkDialog({ action, filter, onClose }: BulkDialogProps): JSX.El
 const shown = ({ count, isMore }: Preview): string =>
   isMore ? `more than ${countText(count)} runs` : countOf(count, "run");
 
-function Question({ action, preview }: { readonly action: BulkAction; readonly preview: Preview | null }): JSX.Element {
+interface QuestionProps extends Omit<BulkDialogProps, "onClose"> {
+  readonly preview: Preview | null;
+}
+
+function Question({ action, filter, preview }: QuestionProps): JSX.Element {
   const leftOut =
     preview === null || preview.leftOut === 0 ? "" : ` ${countOf(preview.leftOut, "run")} left out: run again already.`;
-  if (preview?.count === 0) return <p>None of the runs that fit can be taken: there is nothing to do.{leftOut}</p>;
   return (
-    <p>
-      {preview === null ? "Counting the runs that fit …" : `${shown(preview)} fit.`} {EFFECTS[action]}
-      {leftOut}
-    </p>
+    <>
+      {preview?.count === 0 ? (
+        <p>None of the runs that fit can be taken: there is nothing to do.{leftOut}</p>
+      ) : (
+        <p>
+          {preview === null ? "Counting the runs that fit …" : fitText(preview)} {EFFECTS[action]}
+          {leftOut}
+        </p>
+      )}
+      <p class="lead">{takenText(action, filter)}</p>
+    </>
   );
+}
+
+const fitText = (preview: Preview): string =>
+  `${shown(preview)} ${preview.count === 1 && !preview.isMore ? "fits" : "fit"}.`;
+
+/** Which of the runs that are shown it is done with. */
+function takenText(action: BulkAction, filter: Filter): string {
+  const taken = wordsFor(takenStatuses(action, filter));
+  const others = untakenStatuses(action, filter);
+  if (others.length === 0) return `It takes runs in status ${taken}.`;
+  return `It takes runs in status ${taken} only, as the filter names no status: choose ${wordsFor(others)} there to take those.`;
+}
+
+/** `Failed`; `Failed or Cancelled`. */
+function wordsFor(statuses: readonly Status[]): string {
+  const words = statuses.map((one) => STATUS_WORDS[one]);
+  const last = words.pop() ?? "";
+  return words.length === 0 ? last : `${words.join(", ")} or ${last}`;
 }
 
 function Progress({ job }: { readonly job: BulkJob }): JSX.Element {

@@ -3,7 +3,7 @@ import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { mayChange } from "../data/api.ts";
 import type { StoredEvent } from "../data/event-types.ts";
-import { instantText } from "../data/format.ts";
+import { instantText, withLocalTimes } from "../data/format.ts";
 import { usePolled } from "../data/polled.ts";
 import type { RunPage } from "../data/types.ts";
 import { CopyButton, JsonView } from "../parts/json-view.tsx";
@@ -41,7 +41,7 @@ export function EventPage({ params }: ViewProps): JSX.Element {
       <Head event={event} onSend={() => setSending(true)} />
       {event.collected.map(({ functionId, message }) => (
         <p key={functionId} class="notice">
-          <bdi>{functionId}</bdi>: <bdi>{message}</bdi>
+          <bdi>{functionId}</bdi>: <bdi>{withLocalTimes(message)}</bdi>
         </p>
       ))}
       <section aria-labelledby="started">

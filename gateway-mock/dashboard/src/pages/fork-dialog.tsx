@@ -3,6 +3,8 @@ import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { get, post, type Trouble, troubleOf } from "../data/api.ts";
 import { BUILT_IN_TYPES, type GraphStatus, isOfGraph, type NodeState } from "../data/graphs.ts";
+import { once } from "../data/once.ts";
+import { usePress } from "../data/press.ts";
 import { navigate } from "../data/router.ts";
 import type { RunDetail, Step } from "../data/types.ts";
 import { Dialog } from "../parts/dialog.tsx";
@@ -57,11 +59,16 @@ function Form({ run, name, output, onClose }: FormProps): JSX.Element {
   const [givesResult, setGives] = useState(false);
   const [text, setText] = useState(() => JSON.stringify(output ?? null, null, 2));
   const [problem, setProblem] = useState<Trouble | null>(null);
-  const begin = (): void => {
+  const press = usePress();
+  const begin = async (): Promise<void> => {
     const result = givesResult ? parsed(text) : { value: undefined };
     if (result === null) return setProblem("This is not JSON.");
+    setProblem(null);
+    const path = `/v1/runs/${encodeURIComponent(run.id)}/fork`;
     const body = { step: name, ...(givesResult ? { result: result.value } : {}) };
-    post<{ runId: string }>(`/v1/runs/${encodeURIComponent(run.id)}/fork`, body).then(
+    await once(`${path} ${JSON.stringify(body)}`, ({ ulid }) =>
+      post<{ runId: string }>(path, { ...body, newRunId: ulid }),
+    ).then(
       ({ runId }) => navigate(`/ui/runs/${runId}`),
       (error: unknown) => setProblem(troubleOf(error)),
     );
@@ -88,7 +95,7 @@ function Form({ run, name, output, onClose }: FormProps): JSX.Element {
       )}
       <Problem trouble={problem} />
       <div class="buttons">
-        <button type="button" class="primary" onClick={begin}>
+        <button type="button" class="primary" {...press(begin)}>
           Rerun
         </button>
         <button type="button" onClick={onClose}>

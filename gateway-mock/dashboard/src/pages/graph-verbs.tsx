@@ -3,6 +3,8 @@ import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { call, post, type Trouble, troubleOf } from "../data/api.ts";
 import type { GraphDefinition } from "../data/graphs.ts";
+import { once } from "../data/once.ts";
+import { usePress } from "../data/press.ts";
 import { navigate } from "../data/router.ts";
 import { DataForm, type GivenData } from "../parts/data-form.tsx";
 import { Dialog } from "../parts/dialog.tsx";
@@ -21,11 +23,11 @@ export function GraphVerbs({ graph, shown, onChanged }: GraphVerbsProps): JSX.El
   const owner = graph.tenant === "" ? "" : `?tenant=${encodeURIComponent(graph.tenant)}`;
   const path = `/v1/graphs/${encodeURIComponent(graph.id)}`;
   const isDraft = shown === "draft";
-  const change = (verb: "publish" | "unpublish", body?: object): void => {
+  const press = usePress();
+  const change = async (verb: "publish" | "unpublish", body?: object): Promise<void> => {
     setProblem(null);
-    call("POST", `${path}/${verb}${owner}`, body === undefined ? {} : { body }).then(onChanged, (error: unknown) =>
-      setProblem(troubleOf(error)),
-    );
+    const called = call("POST", `${path}/${verb}${owner}`, body === undefined ? {} : { body });
+    await called.then(onChanged, (error: unknown) => setProblem(troubleOf(error)));
   };
   const publication = isDraft ? { expectedRevision: graph.revision } : { version: Number(shown) };
   return (
@@ -35,11 +37,11 @@ export function GraphVerbs({ graph, shown, onChanged }: GraphVerbsProps): JSX.El
           Start …
         </button>
       )}
-      <button type="button" onClick={() => change("publish", publication)}>
+      <button type="button" {...press(() => change("publish", publication))}>
         {isDraft ? "Publish the draft" : "Publish this version"}
       </button>
       {isDraft && graph.version !== null && (
-        <button type="button" onClick={() => change("unpublish")}>
+        <button type="button" {...press(() => change("unpublish"))}>
           Unpublish
         </button>
       )}
@@ -61,9 +63,15 @@ function StartGraph({ graph, path, onClose }: StartProps): JSX.Element {
   const [input, setInput] = useState<GivenData>({ data: {} });
   const [problem, setProblem] = useState<Trouble | null>(null);
   const version = graph.version ?? undefined;
-  const start = (): void => {
+  const press = usePress();
+  const start = async (): Promise<void> => {
     if (input.problem !== undefined) return setProblem(input.problem);
-    post<{ runId: string }>(path, { input: input.data, version }).then(
+    setProblem(null);
+    const body = { input: input.data, version };
+    const answer = once(`${path} ${JSON.stringify(body)}`, ({ headers }) =>
+      post<{ runId: string }>(path, body, headers),
+    );
+    await answer.then(
       ({ runId }) => navigate(`/ui/runs/${runId}`),
       (error: unknown) => setProblem(troubleOf(error)),
     );
@@ -78,7 +86,7 @@ function StartGraph({ graph, path, onClose }: StartProps): JSX.Element {
       />
       <Problem trouble={problem} />
       <div class="buttons">
-        <button type="button" class="primary" onClick={start}>
+        <button type="button" class="primary" {...press(start)}>
           Start version {version}
         </button>
         <button type="button" onClick={onClose}>

@@ -3,8 +3,10 @@ import type { JSX } from "preact";
 import { nowMs } from "../data/clock.ts";
 import { agoText, countOf, durationText } from "../data/format.ts";
 import { type Graph, type GraphStatus, NODE_STATUS, NODE_WORDS, type NodeState } from "../data/graphs.ts";
+import type { Step } from "../data/types.ts";
 import { ErrorView } from "../parts/error-view.tsx";
 import { JsonView } from "../parts/json-view.tsx";
+import { lengthOf as stepLength } from "./step-list.tsx";
 
 interface ChoiceProps {
   readonly selected: string | null;
@@ -54,8 +56,15 @@ export function DefinedNodes({ graph, selected, onSelect }: ChoiceProps & { read
 
 const MOST = 500;
 
-export function RunNodes({ status, selected, onSelect }: ChoiceProps & { readonly status: GraphStatus }): JSX.Element {
+interface RunNodesProps extends ChoiceProps {
+  readonly status: GraphStatus;
+  /** Of the same run. */
+  readonly steps: readonly Step[];
+}
+
+export function RunNodes({ status, steps, selected, onSelect }: RunNodesProps): JSX.Element {
   const { nodes, isCut } = status;
+  const byId = new Map(steps.map((step) => [step.id, step]));
   const opened = new Set<string>();
   return (
     <>
@@ -64,6 +73,8 @@ export function RunNodes({ status, selected, onSelect }: ChoiceProps & { readonl
           // The picture opens the first of a node's iterations.
           const isFirst = node.path.length === 0 && !opened.has(node.id);
           opened.add(node.id);
+          const step = byId.get(node.stepId ?? "");
+          const waits = isWaiting(node, step);
           return (
             <li key={node.key}>
               <details
@@ -72,12 +83,12 @@ export function RunNodes({ status, selected, onSelect }: ChoiceProps & { readonl
                 onToggle={(event) => event.currentTarget.open && onSelect(node.id)}
               >
                 <summary>
-                  <span class="step-mark" data-status={NODE_STATUS[node.status]} />
+                  <span class="step-mark" data-status={waits ? "WAITING" : NODE_STATUS[node.status]} />
                   <span class="step-name">
                     <bdi>{node.title ?? node.key}</bdi>
                   </span>
-                  <span class="step-note">{noteOf(node, nowMs.value)}</span>
-                  <span class="step-time">{lengthOf(node)}</span>
+                  <span class="step-note">{noteOf(node, waits, nowMs.value)}</span>
+                  <span class="step-time">{step === undefined ? lengthOf(node) : stepLength(step)}</span>
                 </summary>
                 <div class="step-body">
                   <NodeBody node={node} />
@@ -92,8 +103,15 @@ export function RunNodes({ status, selected, onSelect }: ChoiceProps & { readonl
   );
 }
 
-function noteOf({ type, status, attempts, dueMs, endedMs, handle, title, key }: NodeState, now: number): string {
-  const parts: string[] = [NODE_WORDS[status], type];
+const WAITS: ReadonlySet<string> = new Set(["Sleep", "WaitForEvent", "WaitForSignal"]);
+
+/** Nothing goes on: it waits for a time, an event or an answer. */
+const isWaiting = ({ status }: NodeState, step: Step | undefined): boolean =>
+  status === "running" && step?.status === "waiting" && WAITS.has(step.op);
+
+function noteOf(node: NodeState, waits: boolean, now: number): string {
+  const { type, status, attempts, dueMs, endedMs, handle, title, key } = node;
+  const parts: string[] = [waits ? "waiting" : NODE_WORDS[status], type];
   if (title !== undefined) parts.push(key);
   if (handle !== undefined && handle !== "out") parts.push(`took “${handle}”`);
   if (attempts > 1) parts.push(countOf(attempts, "attempt"));

@@ -40,7 +40,7 @@ export function RunGraph({ run }: { readonly run: RunDetail }): JSX.Element | nu
       {status !== null && (
         <section aria-labelledby="nodes">
           <h2 id="nodes">Nodes</h2>
-          <RunNodes status={status} selected={selected} onSelect={setSelected} />
+          <RunNodes status={status} steps={run.steps} selected={selected} onSelect={setSelected} />
         </section>
       )}
     </>

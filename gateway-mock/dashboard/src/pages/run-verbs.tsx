@@ -4,8 +4,11 @@ import { useEffect, useState } from "preact/hooks";
 import { get, mayChange, post, type Trouble, troubleOf } from "../data/api.ts";
 import { testOf } from "../data/as-test.ts";
 import { type GraphStatus, isOfGraph } from "../data/graphs.ts";
+import { once } from "../data/once.ts";
+import { usePress } from "../data/press.ts";
 import { navigate } from "../data/router.ts";
 import { isEnded, type RunDetail } from "../data/types.ts";
+import { canResume, canRetryUndoing } from "../data/undoing.ts";
 import { Dialog } from "../parts/dialog.tsx";
 import { CopyButton } from "../parts/json-view.tsx";
 import { Problem } from "../parts/notice.tsx";
@@ -14,25 +17,34 @@ export function RunVerbs({ run }: { readonly run: RunDetail }): JSX.Element {
   const [problem, setProblem] = useState<Trouble | null>(null);
   const [open, setOpen] = useState<"cancel" | "test" | null>(null);
   const path = `/v1/runs/${encodeURIComponent(run.id)}`;
-  const verb = (name: string): void => {
+  const press = usePress();
+  const verb = async (name: "rerun" | "resume" | "compensations/retry" | "cancel"): Promise<void> => {
     setProblem(null);
     setOpen(null);
-    post<{ runId?: string }>(`${path}/${name}`).then(
+    const called = `${path}/${name}`;
+    const answer = once(called, ({ ulid }) =>
+      post<{ runId?: string }>(called, name === "rerun" ? { newRunId: ulid } : {}),
+    );
+    await answer.then(
       ({ runId }) => runId !== undefined && runId !== run.id && navigate(`/ui/runs/${runId}`),
       (error: unknown) => setProblem(troubleOf(error)),
     );
   };
-  const mayResume = run.status === "FAILED" || run.status === "CANCELLED";
   return (
     <div class="actions">
       {mayChange() && isEnded(run.status) && (
-        <button type="button" onClick={() => verb("rerun")}>
+        <button type="button" {...press(() => verb("rerun"))}>
           Rerun
         </button>
       )}
-      {mayChange() && mayResume && (
-        <button type="button" onClick={() => verb("resume")}>
+      {mayChange() && canResume(run) && (
+        <button type="button" {...press(() => verb("resume"))}>
           Resume
+        </button>
+      )}
+      {mayChange() && canRetryUndoing(run) && (
+        <button type="button" {...press(() => verb("compensations/retry"))}>
+          Retry undoing
         </button>
       )}
       {mayChange() && !isEnded(run.status) && (
@@ -53,7 +65,7 @@ export function RunVerbs({ run }: { readonly run: RunDetail }): JSX.Element {
         <Dialog title="Cancel this run" onClose={() => setOpen(null)}>
           <p>It ends as cancelled. Steps that have finished stay finished; it can be resumed later.</p>
           <div class="buttons">
-            <button type="button" class="primary" onClick={() => verb("cancel")}>
+            <button type="button" class="primary" {...press(() => verb("cancel"))}>
               Cancel the run
             </button>
             <button type="button" onClick={() => setOpen(null)}>

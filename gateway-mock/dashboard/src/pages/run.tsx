@@ -1,24 +1,29 @@
 /** One run: why it is where it is, its score, its steps, and what can be done with it. */
 import type { JSX } from "preact";
-import { useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { mayChange } from "../data/api.ts";
 import { nowMs } from "../data/clock.ts";
-import { countOf, durationText, instantText } from "../data/format.ts";
-import { isOfGraph } from "../data/graphs.ts";
+import { countOf, durationText, instantText, withLocalTimes } from "../data/format.ts";
+import { graphOfRunText, isOfGraph } from "../data/graphs.ts";
 import { useRun } from "../data/run-state.ts";
+import { awaitedSignals } from "../data/run-waits.ts";
 import { childRunIds, type Score, scoreOf } from "../data/score.ts";
 import { isEnded, type RunDetail, type Step } from "../data/types.ts";
+import { undoingOf } from "../data/undoing.ts";
 import { ErrorView } from "../parts/error-view.tsx";
 import { CopyButton, JsonView } from "../parts/json-view.tsx";
+import { useKeptFocus } from "../parts/kept-focus.ts";
 import { Problem } from "../parts/notice.tsx";
 import { ScoreView } from "../parts/score-view.tsx";
-import { StatusMark } from "../parts/status.tsx";
+import { STATUS_WORDS, StatusMark } from "../parts/status.tsx";
 import { Ago, Lasted } from "../parts/time.tsx";
 import { ForkDialog } from "./fork-dialog.tsx";
 import { RunFacts } from "./run-facts.tsx";
 import { RunGraph } from "./run-graph.tsx";
+import { FailureTrail, ResumedNotice, runHref, UndoingNotice } from "./run-notices.tsx";
 import { RunVerbs } from "./run-verbs.tsx";
 import { SelectedStep } from "./selected-step.tsx";
+import { SignalForm } from "./signal-form.tsx";
 import { StepList } from "./step-list.tsx";
 import type { ViewProps } from "./view-props.ts";
 
@@ -40,7 +45,8 @@ function RunView({ run }: { readonly run: RunDetail }): JSX.Element {
   // Once a step was chosen in the score it stays there which one is selected: nothing jumps when the list is opened.
   const [isChosen, setChosen] = useState(false);
   const [forked, setForked] = useState<Step | null>(null);
-  const fork = mayChange() && isEnded(run.status) ? setForked : null;
+  const forkable = mayChange() && isEnded(run.status) ? undoingOf(run).forkable : null;
+  const forkFrom = (step: Step): (() => void) | null => (forkable?.has(step.id) ? () => setForked(step) : null);
   const score = scoreOf(run, isEnded(run.status) ? 0 : nowMs.value);
   const select = (stepId: string): void => {
     setSelected(stepId);
@@ -49,19 +55,23 @@ function RunView({ run }: { readonly run: RunDetail }): JSX.Element {
     item?.scrollIntoView({ block: "nearest" });
     if (item instanceof HTMLDetailsElement) item.open = true;
   };
+  useTitle(run);
   return (
     <>
       <Head run={run} />
       {run.waiting && (
         <p class="notice">
-          <bdi>{run.waiting.message}</bdi>{" "}
+          <bdi>{withLocalTimes(run.waiting.message)}</bdi>{" "}
           {run.waiting.runId !== null && <a href={runHref(run.waiting.runId)}>Show that run</a>}
         </p>
       )}
+      <Answers run={run} />
+      <UndoingNotice run={run} />
       {run.status === "FAILED" && run.error !== null && (
         <section aria-labelledby="failed">
           <h2 id="failed">It failed with</h2>
           <div class="card padded">
+            <FailureTrail run={run} />
             <ErrorView error={run.error} />
           </div>
         </section>
@@ -71,46 +81,73 @@ function RunView({ run }: { readonly run: RunDetail }): JSX.Element {
         <h2 id="score">Score</h2>
         <div class="card">
           <ScoreView score={score} selected={selected} onSelect={select} />
-          {isChosen && selected !== null && <SelectedStep run={run} selected={selected} onFork={fork} />}
+          {isChosen && selected !== null && <SelectedStep run={run} selected={selected} onFork={forkFrom} />}
           <Legend />
         </div>
         <Blocks score={score} />
       </section>
       <section aria-labelledby="steps">
         <h2 id="steps">Steps</h2>
-        <StepList run={run} childIds={childRunIds(run)} selected={selected} onSelect={setSelected} onFork={fork} />
+        <StepList run={run} childIds={childRunIds(run)} selected={selected} onSelect={setSelected} onFork={forkFrom} />
         {forked !== null && <ForkDialog run={run} step={forked} onClose={() => setForked(null)} />}
       </section>
-      <div class="pair">
+      <div class={hasOutput(run) ? "pair" : undefined}>
         <section aria-labelledby="input">
           <h2 id="input">Input</h2>
           <JsonView value={run.event} label="input" />
         </section>
-        <section aria-labelledby="output">
-          <h2 id="output">Output</h2>
-          {run.status === "COMPLETED" ? (
-            <JsonView value={run.output} label="output" />
-          ) : (
-            <p class="lead">{isEnded(run.status) ? "It returned nothing." : "It has not returned yet."}</p>
-          )}
-        </section>
+        {hasOutput(run) && (
+          <section aria-labelledby="output">
+            <h2 id="output">Output</h2>
+            {run.status === "COMPLETED" ? (
+              <JsonView value={run.output} label="output" />
+            ) : (
+              <p class="lead">It has not returned yet.</p>
+            )}
+          </section>
+        )}
       </div>
       <RunFacts run={run} />
     </>
   );
 }
 
-const runHref = (id: string): string => `/ui/runs/${encodeURIComponent(id)}`;
+/** A run that failed or was cancelled gave nothing, and will not. */
+const hasOutput = ({ status }: RunDetail): boolean => status === "COMPLETED" || !isEnded(status);
+
+/** What tells the tabs of runs apart. */
+function useTitle({ functionId, status, graph }: RunDetail): void {
+  const name = graph ? graphOfRunText(graph) : functionId;
+  useEffect(() => {
+    document.title = `${STATUS_WORDS[status] ?? status}: ${name} · Run · Holdfast`;
+  }, [name, status]);
+}
+
+/** What can be given to the steps that wait. */
+function Answers({ run }: { readonly run: RunDetail }): JSX.Element | null {
+  const awaited = mayChange() ? awaitedSignals(run) : [];
+  if (awaited.length === 0) return null;
+  return (
+    <>
+      {awaited.map((one) => (
+        <SignalForm key={one.signal} awaited={one} isApproval={isOfGraph(run.eventName)} />
+      ))}
+    </>
+  );
+}
 
 function Head({ run }: { readonly run: RunDetail }): JSX.Element {
   const { id, functionId, status, createdMs, startedMs, endedMs, eventName, eventId, appVersion } = run;
+  const head = useRef<HTMLElement>(null);
+  const heading = useRef<HTMLHeadingElement>(null);
+  useKeptFocus(head, heading);
   return (
-    <header class="run-head">
+    <header class="run-head" ref={head}>
       <p class="crumbs">
         <a href="/ui/runs">Runs</a> / <a href={`/ui/runs?function=${encodeURIComponent(functionId)}`}>{functionId}</a>
       </p>
       <div class="page-head">
-        <h1>
+        <h1 ref={heading} tabIndex={-1}>
           <bdi>{functionId}</bdi>
         </h1>
         <RunVerbs run={run} />
@@ -147,6 +184,7 @@ function Head({ run }: { readonly run: RunDetail }): JSX.Element {
         </Item>
       </dl>
       <Relatives run={run} />
+      <ResumedNotice run={run} />
     </header>
   );
 }
@@ -247,7 +285,9 @@ function Blocks({ score }: { readonly score: Score }): JSX.Element | null {
           {stall.stack !== undefined && (
             <details>
               <summary>Stack</summary>
-              <pre class="stack">{stall.stack}</pre>
+              <pre class="stack" tabIndex={0}>
+                {stall.stack}
+              </pre>
             </details>
           )}
         </li>

@@ -64,10 +64,16 @@ export function spanOf({ window, from, to }: Filter, nowMs: number): { after?: n
 export const isFiltered = ({ statuses, ...texts }: Filter): boolean =>
   statuses.length > 0 || Object.values(texts).some((text) => text !== "");
 
-/** Of a page of the list: `?` and what follows. */
-export function listQuery(filter: Filter, nowMs: number, limit: number, cursor: string | null): string {
+/** Of a page of the list: `?` and what follows. Why runs wait takes the gateway ten times as long. */
+export function listQuery(
+  filter: Filter,
+  nowMs: number,
+  limit: number,
+  cursor: string | null,
+  isWithWaiting = true,
+): string {
   const { statuses, functionId, eventName, eventId, graph, tenant, key, error } = filter;
-  const query = new URLSearchParams({ limit: String(limit), waiting: "1" });
+  const query = new URLSearchParams({ limit: String(limit), ...(isWithWaiting ? { waiting: "1" } : {}) });
   if (statuses.length > 0) query.set("status", statuses.join(","));
   if (functionId !== "") query.set("function", functionId);
   if (eventName !== "") query.set("eventName", eventName);
@@ -90,10 +96,21 @@ const FOR: Readonly<Record<BulkAction, readonly Status[]>> = {
   resume: ["FAILED", "CANCELLED"],
 };
 
+/** What it takes where the filter names no status, as the API and the command have it. */
+const UNLESS_NAMED: Readonly<Record<BulkAction, readonly Status[]>> = { ...FOR, rerun: ["FAILED"], resume: ["FAILED"] };
+
+/** Of what is shown, the statuses that the action takes. */
+export const takenStatuses = (action: BulkAction, { statuses }: Filter): readonly Status[] =>
+  statuses.length === 0 ? UNLESS_NAMED[action] : statuses.filter((one) => FOR[action].includes(one));
+
+/** Those that it could take as well, were they named; empty: it takes what the filter names. */
+export const untakenStatuses = (action: BulkAction, { statuses }: Filter): readonly Status[] =>
+  statuses.length > 0 ? [] : FOR[action].filter((one) => !UNLESS_NAMED[action].includes(one));
+
 /** The filter of a bulk job that takes what is shown; null: nothing of that can be taken. */
 export function bulkFilter(action: BulkAction, filter: Filter, nowMs: number): object | null {
-  const { statuses, functionId, eventName, eventId, graph, tenant, key, error } = filter;
-  const chosen = statuses.length === 0 ? FOR[action] : statuses.filter((one) => FOR[action].includes(one));
+  const { functionId, eventName, eventId, graph, tenant, key, error } = filter;
+  const chosen = takenStatuses(action, filter);
   if (chosen.length === 0) return null;
   return {
     status: chosen,

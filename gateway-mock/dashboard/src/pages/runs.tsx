@@ -1,91 +1,24 @@
 /** All runs, the newest first, as they happen. */
 import type { JSX } from "preact";
-import { useCallback, useEffect, useRef, useState } from "preact/hooks";
-import { ApiError, environment, get, mayChange, type Trouble, troubleOf } from "../data/api.ts";
-import { renewal } from "../data/coalesce.ts";
+import { useEffect, useState } from "preact/hooks";
+import { environment, mayChange } from "../data/api.ts";
 import { countText } from "../data/format.ts";
-import { type Facts, onFacts } from "../data/live.ts";
 import { query } from "../data/router.ts";
-import { EMPTY, type Rows, withFacts, withHead, withNext } from "../data/run-rows.ts";
-import type { RunPage } from "../data/types.ts";
 import { Problem } from "../parts/notice.tsx";
 import { RunRow } from "../parts/run-row.tsx";
 import { VirtualRows } from "../parts/virtual-rows.tsx";
+import { type Mistake, mistakesIn, withoutMistakes } from "./address-mistakes.ts";
 import { BulkDialog } from "./bulk-dialog.tsx";
 import { FilterBar } from "./filter-bar.tsx";
-import { type BulkAction, bulkFilter, type Filter, isFiltered, listQuery, readFilter } from "./runs-filter.ts";
+import { type BulkAction, bulkFilter, type Filter, isFiltered, readFilter } from "./runs-filter.ts";
+import { useRuns } from "./use-runs.ts";
 
-const HEAD = 60;
-const NEXT = 300;
 const ROW_HEIGHT = 62;
-
-interface List {
-  readonly rows: Rows | null;
-  readonly problem: Trouble | null;
-  readonly more: () => void;
-}
-
-/** The runs that a filter shows, kept up to date. */
-function useRuns(filter: Filter, address: string): List {
-  const [rows, setRows] = useState<Rows | null>(null);
-  const [problem, setProblem] = useState<Trouble | null>(null);
-  const shown = useRef<Rows>(EMPTY);
-  const isReadingMore = useRef(false);
-  const show = (next: Rows): void => {
-    shown.current = next;
-    setRows(next);
-  };
-
-  useEffect(() => {
-    let isOver = false;
-    shown.current = EMPTY;
-    setRows(null);
-    const head = renewal(async () => {
-      try {
-        const page = await get<RunPage>(`/v1/runs${listQuery(filter, Date.now(), HEAD, null)}`);
-        if (isOver) return;
-        show(withHead(shown.current, page));
-        setProblem(null);
-      } catch (error) {
-        // While the gateway is away the navigation says so, and what was read stays.
-        if (!isOver && error instanceof ApiError && error.status !== 0) setProblem(troubleOf(error));
-      }
-    });
-    const changed = (changes: readonly Facts[]): void => {
-      const { rows: next, isNewer } = withFacts(shown.current, changes);
-      if (next !== shown.current) show(next);
-      if (isNewer) head.ask();
-    };
-    head.ask();
-    const end = onFacts(changed, head.ask);
-    return () => {
-      isOver = true;
-      head.end();
-      end();
-    };
-  }, [address]);
-
-  const more = useCallback(() => {
-    const { nextCursor } = shown.current;
-    if (nextCursor === null || isReadingMore.current) return;
-    isReadingMore.current = true;
-    void get<RunPage>(`/v1/runs${listQuery(filter, Date.now(), NEXT, nextCursor)}`)
-      .then((page) => {
-        // What was shown meanwhile may be of another filter.
-        if (shown.current.nextCursor === nextCursor) show(withNext(shown.current, page));
-      })
-      .catch((error: unknown) => setProblem(troubleOf(error)))
-      .finally(() => {
-        isReadingMore.current = false;
-      });
-  }, [address]);
-
-  return { rows, problem, more };
-}
 
 export function Runs(): JSX.Element {
   const filter = readFilter(query.value);
-  const { rows, problem, more } = useRuns(filter, `${environment.value} ${query.value}`);
+  const mistakes = mistakesIn(query.value);
+  const { rows, problem, more, place } = useRuns(filter, `${environment.value} ${query.value}`);
   const [action, setAction] = useState<BulkAction | null>(null);
   return (
     <>
@@ -93,11 +26,12 @@ export function Runs(): JSX.Element {
         <h1>Runs</h1>
         {mayChange() && (
           <div class="actions">
-            <BulkButtons filter={filter} onChoose={setAction} />
+            <BulkButtons filter={filter} isWrong={mistakes.length > 0} onChoose={setAction} />
           </div>
         )}
       </div>
       <FilterBar filter={filter} />
+      {mistakes.length > 0 && <Mistakes mistakes={mistakes} />}
       <Problem trouble={problem} />
       <section aria-label="List of runs">
         {rows === null && problem === null && <p class="lead">Asking the gateway for the newest runs …</p>}
@@ -106,7 +40,9 @@ export function Runs(): JSX.Element {
         {rows !== null && rows.runs.length > 0 && (
           <>
             <VirtualRows
+              key={place.id}
               label="Runs"
+              startY={place.scrollY}
               rows={rows.runs}
               rowHeight={ROW_HEIGHT}
               keyOf={({ id }) => id}
@@ -134,18 +70,42 @@ function Searching({ onMore }: { readonly onMore: () => void }): JSX.Element {
   return <p class="lead">Looking through older runs …</p>;
 }
 
-function BulkButtons({
-  filter,
-  onChoose,
-}: {
-  readonly filter: Filter;
-  readonly onChoose: (action: BulkAction) => void;
-}): JSX.Element {
-  const one = (action: BulkAction, label: string): JSX.Element => (
-    <button type="button" disabled={bulkFilter(action, filter, 0) === null} onClick={() => onChoose(action)}>
-      {label}
-    </button>
+/** More runs are shown than the address was meant to show, so that none of them is taken for those. */
+function Mistakes({ mistakes }: { readonly mistakes: readonly Mistake[] }): JSX.Element {
+  const rest = withoutMistakes(query.value, mistakes).toString();
+  return (
+    <div class="notice bad" role="alert">
+      <ul>
+        {mistakes.map(({ part, text }) => (
+          <li key={part}>
+            <code>{part}</code> in the address is ignored: {text}
+          </li>
+        ))}
+      </ul>
+      <p>
+        Nothing can be done with all of these runs until it is corrected.{" "}
+        <a href={`/ui/runs${rest === "" ? "" : `?${rest}`}`}>Show them without it</a>
+      </p>
+    </div>
   );
+}
+
+interface BulkButtonsProps {
+  readonly filter: Filter;
+  /** The address says something that the filter does not have. */
+  readonly isWrong: boolean;
+  readonly onChoose: (action: BulkAction) => void;
+}
+
+function BulkButtons({ filter, isWrong, onChoose }: BulkButtonsProps): JSX.Element {
+  const one = (action: BulkAction, label: string): JSX.Element => {
+    const isOff = isWrong || bulkFilter(action, filter, 0) === null;
+    return (
+      <button type="button" disabled={isOff} onClick={() => onChoose(action)}>
+        {label}
+      </button>
+    );
+  };
   return (
     <>
       {one("rerun", "Rerun these …")}

@@ -7,20 +7,22 @@ interface SelectedStepProps {
   readonly run: RunDetail;
   /** Id of a step. */
   readonly selected: string;
-  readonly onFork: ((step: Step) => void) | null;
+  /** Null: the step cannot be gone on from. */
+  readonly onFork: (step: Step) => (() => void) | null;
 }
 
 export function SelectedStep({ run, selected, onFork }: SelectedStepProps): JSX.Element | null {
   const step = run.steps.find(({ id }) => id === selected);
   if (step === undefined) return null;
+  const fork = onFork(step);
   return (
     <div class="selected-step" role="group" aria-label="Selected step">
       <StepMark step={step} />
       <span class="step-name">
         <bdi>{step.name ?? step.id}</bdi>
       </span>
-      {onFork !== null && (
-        <button type="button" onClick={() => onFork(step)}>
+      {fork !== null && (
+        <button type="button" onClick={fork}>
           Rerun from here …
         </button>
       )}

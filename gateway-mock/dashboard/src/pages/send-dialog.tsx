@@ -1,10 +1,10 @@
 /** Sends an event. Its data begins with that of the newest event of the name, in the fields that its schema has. */
-import type { JSX } from "preact";
+import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { get } from "../data/api.ts";
 import { useEventSchema } from "../data/event-schemas.ts";
-import type { EventPage, StoredEvent } from "../data/event-types.ts";
-import { countOf } from "../data/format.ts";
+import { unheard } from "../data/meant-event.ts";
+import { newestData } from "../data/newest-data.ts";
 import { navigate } from "../data/router.ts";
 import { sendEvent } from "../data/send-event.ts";
 import type { FunctionView } from "../data/types.ts";
@@ -20,63 +20,108 @@ export interface SendDialogProps {
 
 const NOTHING = {};
 
-async function newestData(name: string): Promise<unknown> {
-  const { events } = await get<EventPage>(`/v1/events?limit=1&name=${encodeURIComponent(name)}`);
-  const [newest] = events;
-  if (!newest) return NOTHING;
-  const { event } = await get<StoredEvent>(`/v1/events/${encodeURIComponent(newest.id)}`);
-  return (event as { readonly data?: unknown } | null)?.data ?? NOTHING;
-}
-
-export function SendDialog({ name: given, onClose, onSent }: SendDialogProps): JSX.Element {
-  const [name, setName] = useState(given);
+/** Names of events by which functions are triggered, as far as they are known yet. */
+function useTriggers(): readonly string[] {
   const [known, setKnown] = useState<readonly string[]>([]);
-  const [example, setExample] = useState<unknown>(NOTHING);
-  const schema = useEventSchema(name);
   useEffect(() => {
     void get<{ functions: readonly FunctionView[] }>("/v1/functions").then(
-      ({ functions }) =>
-        setKnown(
-          [...new Set(functions.flatMap(({ triggers }) => eventNames(triggers)))].filter((one) => !one.includes("*")),
-        ),
+      ({ functions }) => setKnown([...new Set(functions.flatMap(({ triggers }) => eventNames(triggers)))]),
       () => {},
     );
   }, []);
+  return known;
+}
+
+interface Example {
+  readonly data: unknown;
+  readonly isAwaited: boolean;
+}
+
+/** What the newest event of the name has carried; filling in the form waits for nothing. */
+function useExample(name: string): Example {
+  const [example, setExample] = useState<Example>({ data: NOTHING, isAwaited: false });
   useEffect(() => {
-    let isOver = false;
     if (name === "") return;
-    void newestData(name).then(
-      (found) => !isOver && setExample(found),
-      () => {},
-    );
-    return () => {
-      isOver = true;
+    const end = new AbortController();
+    const found = (data: unknown): void => {
+      if (!end.signal.aborted) setExample({ data: data ?? NOTHING, isAwaited: false });
     };
+    setExample(({ data }) => ({ data, isAwaited: true }));
+    void newestData(name, end.signal).then(found, () => found(undefined));
+    return () => end.abort();
   }, [name]);
-  const send = async (data: object): Promise<string | null> => {
+  return example;
+}
+
+export function SendDialog({ name: given, onClose, onSent }: SendDialogProps): JSX.Element {
+  const [text, setText] = useState(given);
+  const [name, setName] = useState(given);
+  const triggers = useTriggers();
+  const example = useExample(name);
+  const schema = useEventSchema(name);
+  const change = (next: string): void => {
+    setText(next);
+    setName(next.trim());
+  };
+  const send = async (data: object): Promise<ComponentChildren> => {
     if (name === "") throw new Error("An event has a name, such as shop/paid.");
     const { id, runIds } = await sendEvent(name, data);
     onSent();
-    if (runIds.length === 0) return `The event was stored as ${id}, and started ${countOf(0, "run")}.`;
+    if (runIds.length === 0) return <StartedNone id={id} />;
     navigate(`/ui/events/${encodeURIComponent(id)}`);
     return null;
   };
   return (
-    <DataDialog title="Send an event" verb="Send" submit={send} {...{ schema, example, onClose }}>
+    <DataDialog title="Send an event" verb="Send" submit={send} example={example.data} {...{ schema, onClose }}>
       <label>
         Name
         <input
-          defaultValue={given}
+          value={text}
           list="event-names"
           spellcheck={false}
-          onChange={(event) => setName(event.currentTarget.value.trim())}
+          onInput={(event) => setText(event.currentTarget.value)}
+          onChange={(event) => change(event.currentTarget.value)}
         />
         <datalist id="event-names">
-          {known.map((one) => (
-            <option key={one} value={one} />
-          ))}
+          {triggers
+            .filter((one) => !one.includes("*"))
+            .map((one) => (
+              <option key={one} value={one} />
+            ))}
         </datalist>
       </label>
+      <Unheard name={name} triggers={triggers} onChoose={change} />
+      {example.isAwaited && <p class="faint">Looking for the newest event of this name, for its data …</p>}
     </DataDialog>
+  );
+}
+
+/** What an event did to runs that waited for it is not stored with it. */
+export function StartedNone({ id }: { readonly id: string }): JSX.Element {
+  return (
+    <>
+      The event was stored as <a href={`/ui/events/${encodeURIComponent(id)}`}>{id}</a>, and started no run. If a run
+      was waiting for it, that run has gone on.
+    </>
+  );
+}
+
+interface UnheardProps {
+  readonly name: string;
+  readonly triggers: readonly string[];
+  readonly onChoose: (name: string) => void;
+}
+
+function Unheard({ name, triggers, onChoose }: UnheardProps): JSX.Element | null {
+  const near = unheard(name, triggers)?.near;
+  if (near === undefined) return null;
+  return (
+    <p class="faint" role="status">
+      No function is triggered by “<bdi>{name}</bdi>”; runs that wait for it have it. Did you mean{" "}
+      <button type="button" class="link" onClick={() => onChoose(near)}>
+        {near}
+      </button>
+      ?
+    </p>
   );
 }

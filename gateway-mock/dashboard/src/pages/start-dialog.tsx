@@ -1,14 +1,16 @@
 /** Starts a function: by an event, as its app would, or alone. Begins with the data that came last. */
-import type { JSX } from "preact";
+import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { get, post } from "../data/api.ts";
 import { useEventSchema } from "../data/event-schemas.ts";
 import { countOf } from "../data/format.ts";
+import { once } from "../data/once.ts";
 import { navigate } from "../data/router.ts";
 import { sendEvent } from "../data/send-event.ts";
 import type { FunctionDetail, RunDetail } from "../data/types.ts";
 import { DataDialog } from "../parts/data-dialog.tsx";
 import { eventNames } from "../parts/trigger-text.tsx";
+import { StartedNone } from "./send-dialog.tsx";
 
 export interface StartDialogProps {
   readonly fn: FunctionDetail;
@@ -32,9 +34,10 @@ export function StartDialog({ fn, lastRunId, onClose }: StartDialogProps): JSX.E
       () => {},
     );
   }, []);
-  const start = async (data: object): Promise<string | null> => {
+  const start = async (data: object): Promise<ComponentChildren> => {
     if (event === ALONE) return startAlone(fn, data);
-    const { runIds } = await sendEvent(event, data);
+    const { id, runIds } = await sendEvent(event, data);
+    if (runIds.length === 0) return <StartedNone id={id} />;
     if (runIds.length !== 1) return `The event was sent, and started ${countOf(runIds.length, "run")}.`;
     navigate(`/ui/runs/${runIds[0]}`);
     return null;
@@ -59,7 +62,9 @@ export function StartDialog({ fn, lastRunId, onClose }: StartDialogProps): JSX.E
 
 async function startAlone(fn: FunctionDetail, data: object): Promise<string | null> {
   const path = `/v1/functions/${encodeURIComponent(fn.id)}/runs`;
-  const { outcome, runId } = await post<{ outcome: string; runId?: string }>(path, { data });
+  const { outcome, runId } = await once(`${path} ${JSON.stringify(data)}`, ({ headers }) =>
+    post<{ outcome: string; runId?: string }>(path, { data }, headers),
+  );
   if (runId === undefined) {
     return outcome === "skipped"
       ? "A rule of the function keeps the run back."

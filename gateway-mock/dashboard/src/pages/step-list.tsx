@@ -2,7 +2,9 @@
 import type { JSX } from "preact";
 import { nowMs } from "../data/clock.ts";
 import { agoText, countOf, durationText, instantText } from "../data/format.ts";
+import { type EarlierFailure, pastOf } from "../data/revivals.ts";
 import { isEnded, type RunDetail, type Step } from "../data/types.ts";
+import { FAILURE_STEP, undoingOf } from "../data/undoing.ts";
 import { ErrorView } from "../parts/error-view.tsx";
 import { JsonView } from "../parts/json-view.tsx";
 
@@ -29,14 +31,16 @@ export interface StepListProps {
   readonly childIds: ReadonlyMap<string, string>;
   readonly selected: string | null;
   readonly onSelect: (stepId: string) => void;
-  /** Null: no step of the run can be gone on from. */
-  readonly onFork: ((step: Step) => void) | null;
+  /** Null: the step cannot be gone on from. */
+  readonly onFork: (step: Step) => (() => void) | null;
 }
 
 export function StepList({ run, childIds, selected, onSelect, onFork }: StepListProps): JSX.Element {
   if (run.steps.length === 0) {
     return <p class="lead">{isEnded(run.status) ? "It had no steps." : "No step has been stored yet."}</p>;
   }
+  const { failures } = pastOf(run);
+  const undoing = undoingOf(run).steps;
   return (
     <ol class="steps">
       {run.steps.map((step) => (
@@ -51,11 +55,18 @@ export function StepList({ run, childIds, selected, onSelect, onFork }: StepList
               <span class="step-name">
                 <bdi>{step.name ?? step.id}</bdi>
               </span>
-              <span class="step-note">{noteOf(step, nowMs.value)}</span>
+              <span class="step-note">
+                {noteOf(step, { now: nowMs.value, earlier: failures.get(step.id) ?? [], undoes: undoing.has(step.id) })}
+              </span>
               <span class="step-time">{lengthOf(step)}</span>
             </summary>
             <div class="step-body">
-              <StepBody step={step} childId={childIds.get(step.id) ?? null} onFork={onFork && (() => onFork(step))} />
+              <StepBody
+                step={step}
+                earlier={failures.get(step.id) ?? []}
+                childId={childIds.get(step.id) ?? null}
+                onFork={onFork(step)}
+              />
             </div>
           </details>
         </li>
@@ -72,18 +83,27 @@ export function StepMark({ step }: { readonly step: Step }): JSX.Element {
   );
 }
 
-function noteOf(step: Step, now: number): string {
-  const parts = [KINDS[step.op] ?? step.op];
+interface StepContext {
+  readonly now: number;
+  readonly earlier: readonly EarlierFailure[];
+  readonly undoes: boolean;
+}
+
+function noteOf(step: Step, { now, earlier, undoes }: StepContext): string {
+  const kind = KINDS[step.op] ?? step.op;
+  const parts = [step.id === FAILURE_STEP ? "the undoing begins" : undoes ? "compensation" : kind];
   if (step.kept) parts.push("kept from the run it was forked from");
   if (step.edited) parts.push("its result was given");
   if (step.failedAttempts.length > 0) parts.push(countOf(step.failedAttempts.length, "failed attempt"));
+  if (earlier.length > 0) parts.push("failed before the run went on");
   if (step.endedMs === null && step.dueMs !== null) {
     parts.push(`${step.status === "retrying" ? "next attempt" : "ends"} ${agoText(step.dueMs, now)}`);
   }
   return parts.join(" · ");
 }
 
-function lengthOf({ durationMs, openedMs, endedMs, startedMs }: Step): string {
+/** How long it took, as its worker measured it; of a wait, from its beginning to its end. */
+export function lengthOf({ durationMs, openedMs, endedMs, startedMs }: Step): string {
   if (durationMs !== null) return durationText(durationMs);
   const from = openedMs ?? startedMs;
   return from !== null && endedMs !== null ? durationText(endedMs - from) : "";
@@ -91,11 +111,13 @@ function lengthOf({ durationMs, openedMs, endedMs, startedMs }: Step): string {
 
 interface StepBodyProps {
   readonly step: Step;
+  /** With which it had ended before the run went on. */
+  readonly earlier: readonly EarlierFailure[];
   readonly childId: string | null;
   readonly onFork: (() => void) | null;
 }
 
-function StepBody({ step, childId, onFork }: StepBodyProps): JSX.Element {
+function StepBody({ step, earlier, childId, onFork }: StepBodyProps): JSX.Element {
   return (
     <>
       {childId !== null && (
@@ -116,6 +138,12 @@ function StepBody({ step, childId, onFork }: StepBodyProps): JSX.Element {
           <h3>
             Attempt {attempt + 1} failed, {instantText(atMs)}
           </h3>
+          <ErrorView error={error} />
+        </div>
+      ))}
+      {earlier.map(({ atMs, error }) => (
+        <div key={atMs} class="failed-attempt">
+          <h3>Failed, {instantText(atMs)}, before the run went on</h3>
           <ErrorView error={error} />
         </div>
       ))}

@@ -2,6 +2,7 @@
 import type { ComponentChildren, JSX } from "preact";
 import { useState } from "preact/hooks";
 import { type Trouble, troubleOf } from "../data/api.ts";
+import { usePress } from "../data/press.ts";
 import { DataForm, type DataFormProps, type GivenData } from "./data-form.tsx";
 import { Dialog } from "./dialog.tsx";
 import { Problem } from "./notice.tsx";
@@ -11,7 +12,7 @@ export interface DataDialogProps extends Pick<DataFormProps, "schema" | "example
   /** What the button says. */
   readonly verb: string;
   /** What it came to, in words; null: the page has gone on to where that is seen. What it throws is shown. */
-  readonly submit: (data: Readonly<Record<string, unknown>>) => Promise<string | null>;
+  readonly submit: (data: Readonly<Record<string, unknown>>) => Promise<ComponentChildren>;
   readonly onClose: () => void;
   /** What is asked for before the data. */
   readonly children: ComponentChildren;
@@ -20,12 +21,16 @@ export interface DataDialogProps extends Pick<DataFormProps, "schema" | "example
 export function DataDialog({ title, verb, submit, onClose, children, ...form }: DataDialogProps): JSX.Element {
   const [given, setGiven] = useState<GivenData>({ data: {} });
   const [problem, setProblem] = useState<Trouble | null>(null);
-  const [said, setSaid] = useState<string | null>(null);
+  const [said, setSaid] = useState<ComponentChildren>(null);
+  const press = usePress();
   const send = async (): Promise<void> => {
     setProblem(null);
     setSaid(null);
     if (given.problem !== undefined) return setProblem(given.problem);
-    await submit(given.data).then(setSaid, (error: unknown) => setProblem(troubleOf(error)));
+    await submit(given.data).then(
+      (came) => setSaid(came),
+      (error: unknown) => setProblem(troubleOf(error)),
+    );
   };
   return (
     <Dialog title={title} onClose={onClose}>
@@ -38,7 +43,7 @@ export function DataDialog({ title, verb, submit, onClose, children, ...form }: 
         </p>
       )}
       <div class="buttons">
-        <button type="button" class="primary" onClick={() => void send()}>
+        <button type="button" class="primary" {...press(send)}>
           {verb}
         </button>
         <button type="button" onClick={onClose}>

@@ -1,6 +1,6 @@
 /** JSON data to be filled in: by its fields where they are known, or as text. */
 import type { JSX } from "preact";
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { type DataField, dataOf, type FieldValues, fieldsOf, objectOf } from "../data/data-fields.ts";
 import { checkOf } from "../data/schema-check.ts";
 
@@ -13,7 +13,7 @@ export interface DataFormProps {
   readonly label: string;
   /** JSON schema of it, by which it is checked; undefined: none is known, or not yet. */
   readonly schema?: unknown;
-  /** What it begins with. */
+  /** What it begins with; may come later, and replaces nothing that was typed by then. */
   readonly example: unknown;
   readonly onChange: (given: GivenData) => void;
 }
@@ -24,9 +24,18 @@ export function DataForm({ label, schema, example, onChange }: DataFormProps): J
   const [chosen, setChosen] = useState<"text" | "fields" | null>(null);
   const [text, setText] = useState("{}");
   const [values, setValues] = useState<FieldValues>({});
-  useEffect(() => {
+  const [isKeptBack, setKeptBack] = useState(false);
+  const isTyped = useRef(false);
+  const begin = (): void => {
+    isTyped.current = false;
+    setKeptBack(false);
     setValues({});
     setText(JSON.stringify(example, null, 2));
+  };
+  useEffect(() => {
+    // Fields that were not filled in have it by themselves.
+    if (isTyped.current) setKeptBack(!isEmpty(example));
+    else begin();
   }, [example]);
   const isText = fields.length === 0 || (chosen ?? (schema === undefined ? "text" : "fields")) === "text";
   useEffect(() => {
@@ -55,6 +64,7 @@ export function DataForm({ label, schema, example, onChange }: DataFormProps): J
             spellcheck={false}
             value={text}
             onInput={(input) => {
+              isTyped.current = true;
               setText(input.currentTarget.value);
               setChosen("text");
             }}
@@ -68,7 +78,10 @@ export function DataForm({ label, schema, example, onChange }: DataFormProps): J
               key={field.name}
               field={field}
               value={values[field.name] ?? field.initial}
-              onChange={(value) => setValues((before) => ({ ...before, [field.name]: value }))}
+              onChange={(value) => {
+                isTyped.current = true;
+                setValues((before) => ({ ...before, [field.name]: value }));
+              }}
             />
           ))}
         </fieldset>
@@ -78,9 +91,17 @@ export function DataForm({ label, schema, example, onChange }: DataFormProps): J
           {isText ? "As fields" : "As JSON"}
         </button>
       )}
+      {isKeptBack && (
+        <button type="button" class="quiet" onClick={begin}>
+          Replace by the data that came last
+        </button>
+      )}
     </div>
   );
 }
+
+const isEmpty = (example: unknown): boolean =>
+  typeof example !== "object" || example === null || Object.keys(example).length === 0;
 
 interface FieldProps {
   readonly field: DataField;

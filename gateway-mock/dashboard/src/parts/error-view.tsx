@@ -39,7 +39,11 @@ export function ErrorView({ error, depth = 0 }: { readonly error: unknown; reado
         <bdi>{text}</bdi>
         {typeof code === "string" && EXPLAINED.has(name ?? "") && <CodeLink code={code} />}
       </p>
-      {frames !== "" && <pre class="stack">{frames}</pre>}
+      {frames !== "" && (
+        <pre class="stack" tabIndex={0}>
+          {frames}
+        </pre>
+      )}
       {cause !== undefined && cause !== null && depth < MAX_CAUSES && <ErrorView error={cause} depth={depth + 1} />}
     </div>
   );

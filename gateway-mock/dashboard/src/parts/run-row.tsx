@@ -1,5 +1,6 @@
 /** A run in a list: two lines, the same height whatever it is called. */
 import type { JSX } from "preact";
+import { withLocalTimes } from "../data/format.ts";
 import { graphOfRunText } from "../data/graphs.ts";
 import type { Run } from "../data/types.ts";
 import { StatusMark } from "./status.tsx";
@@ -41,7 +42,7 @@ export function RunRow({ run }: { readonly run: Run }): JSX.Element {
 
 /** What is worth saying of it: why it waits, what it failed with, or else where it comes from. */
 function Note({ run: { waiting, status, error, eventName, id } }: { readonly run: Run }): JSX.Element {
-  if (waiting) return <bdi>{waiting.message}</bdi>;
+  if (waiting) return <bdi>{withLocalTimes(waiting.message)}</bdi>;
   if (status === "FAILED" || status === "CANCELLED") {
     const { name, message } = (error ?? {}) as { readonly name?: string; readonly message?: string };
     if (message !== undefined)

@@ -3,7 +3,7 @@ import type { JSX } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { durationText } from "../data/format.ts";
 import type { Bar, Block, Score, Voice } from "../data/score.ts";
-import { type Axis, axisOf, ticksOf } from "../data/time-axis.ts";
+import { type Axis, axisOf, ticksOf, tickTexts } from "../data/time-axis.ts";
 
 const STAVE = 44;
 const BAR = 16;
@@ -113,33 +113,71 @@ interface AxisProps {
   readonly width: number;
 }
 
+/** As wide as a digit of the axis is drawn. */
+const DIGIT = 6.4;
+const APART = 8;
+
+interface TickLabel {
+  readonly x: number;
+  readonly anchor: "start" | "middle" | "end";
+  readonly text: string;
+}
+
+/** One for each tick; null where another one stands. */
+function tickLabels(places: readonly number[], texts: readonly string[], width: number, taken: number[][]) {
+  const free = (from: number, to: number): boolean =>
+    taken.every(([left = 0, right = 0]) => to + APART <= left || from >= right + APART);
+  return places.map((place, index): TickLabel | null => {
+    const text = texts[index] ?? "";
+    const long = text.length * DIGIT;
+    const anchor = place < 40 ? "start" : place > width - 40 ? "end" : "middle";
+    const x = anchor === "start" ? SIDE : place;
+    const from = anchor === "start" ? x : anchor === "end" ? x - long : x - long / 2;
+    if (!free(from, from + long)) return null;
+    taken.push([from, from + long]);
+    return { x, anchor, text };
+  });
+}
+
 function AxisLines({ score, axis, x, height, width }: AxisProps): JSX.Element {
   const ticks = ticksOf(axis, score.fromMs, Math.max(2, Math.floor(width / 110)));
+  const places = ticks.map(({ at }) => SIDE + at * (width - 2 * SIDE));
+  const shortened = axis.pieces
+    .filter(({ isShortened }) => isShortened)
+    .map((piece) => {
+      const [from, to] = [x(piece.fromMs), x(piece.toMs)];
+      const lasted = durationText(piece.toMs - piece.fromMs);
+      return { from, to, lasted, text: to - from > 56 ? `+ ${lasted}` : "" };
+    });
+  const taken = shortened.flatMap(({ from, to, text }) => {
+    const [middleOf, half] = [(from + to) / 2, (text.length * DIGIT) / 2];
+    return text === "" ? [] : [[middleOf - half, middleOf + half]];
+  });
+  const labels = tickLabels(places, tickTexts(ticks), width, taken);
   return (
     <g class="axis">
-      {ticks.map(({ at, ms }) => {
-        const place = SIDE + at * (width - 2 * SIDE);
-        const anchor = place < 40 ? "start" : place > width - 40 ? "end" : "middle";
+      {ticks.map(({ ms }, index) => {
+        const [place, label] = [places[index], labels[index]];
         return (
           <g key={ms}>
             <line x1={place} x2={place} y1={TOP - 8} y2={height} />
-            <text x={anchor === "start" ? SIDE : place} y={TOP - 14} text-anchor={anchor}>
-              {ms === 0 ? "0" : durationText(ms)}
-            </text>
+            {label && (
+              <text x={label.x} y={TOP - 14} text-anchor={label.anchor}>
+                {label.text}
+              </text>
+            )}
           </g>
         );
       })}
-      {axis.pieces
-        .filter(({ isShortened }) => isShortened)
-        .map((piece) => (
-          <g key={piece.fromMs} class="shortened">
-            <rect x={x(piece.fromMs)} width={x(piece.toMs) - x(piece.fromMs)} y={TOP - 8} height={height - TOP + 8} />
-            <text x={(x(piece.fromMs) + x(piece.toMs)) / 2} y={TOP - 14} text-anchor="middle">
-              {x(piece.toMs) - x(piece.fromMs) > 56 ? durationText(piece.toMs - piece.fromMs) : ""}
-            </text>
-            <title>{`${durationText(piece.toMs - piece.fromMs)}, drawn shorter`}</title>
-          </g>
-        ))}
+      {shortened.map(({ from, to, lasted, text }) => (
+        <g key={from} class="shortened">
+          <rect x={from} width={to - from} y={TOP - 8} height={height - TOP + 8} />
+          <text x={(from + to) / 2} y={TOP - 14} text-anchor="middle">
+            {text}
+          </text>
+          <title>{`${lasted}, drawn shorter`}</title>
+        </g>
+      ))}
     </g>
   );
 }
