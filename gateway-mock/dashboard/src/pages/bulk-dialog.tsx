@@ -3,6 +3,7 @@ import type { JSX } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { get, post, type Trouble, troubleOf } from "../data/api.ts";
 import { countOf, countText } from "../data/format.ts";
+import { usePress } from "../data/press.ts";
 import type { BulkJob, Status } from "../data/types.ts";
 import { Dialog } from "../parts/dialog.tsx";
 import { Problem } from "../parts/notice.tsx";
@@ -49,7 +50,8 @@ export function BulkDialog({ action, filter, onClose }: BulkDialogProps): JSX.El
     const timer = setTimeout(() => void get<BulkJob>(`/v1/bulk/${job.id}`).then(setJob, fail), EVERY_MS);
     return () => clearTimeout(timer);
   }, [job]);
-  const begin = (): void => void post<BulkJob>("/v1/bulk", { action, filter: wanted }).then(setJob, fail);
+  const press = usePress();
+  const begin = (): Promise<void> => post<BulkJob>("/v1/bulk", { action, filter: wanted }).then(setJob, fail);
   const stop = (): void => {
     if (job) void post<{ job: BulkJob }>(`/v1/bulk/${job.id}/stop`).then((answer) => setJob(answer.job), fail);
   };
@@ -59,7 +61,7 @@ export function BulkDialog({ action, filter, onClose }: BulkDialogProps): JSX.El
       {job === null ? <Question {...{ action, filter, preview }} /> : <Progress job={job} />}
       <div class="buttons">
         {job === null && (
-          <button type="button" class="primary" disabled={preview === null || preview.count === 0} onClick={begin}>
+          <button type="button" class="primary" disabled={preview === null || preview.count === 0} {...press(begin)}>
             {preview === null ? "Counting …" : `${TITLES[action].split(" ")[0]} ${shown(preview)}`}
           </button>
         )}

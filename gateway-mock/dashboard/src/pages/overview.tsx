@@ -151,7 +151,7 @@ function Now({ situation, isOld }: { readonly situation: Situation; readonly isO
     <section aria-labelledby="now" class={isOld ? "old" : undefined}>
       <h2 id="now">{isOld && metrics.readMs !== null ? `As of ${clockText(metrics.readMs)}` : "Now"}</h2>
       <div class="rates">
-        <RateChart name="Runs begun" values={of("begun")} tone="accent" isOld={isOld} />
+        <RateChart name="Runs created" values={of("begun")} tone="accent" isOld={isOld} />
         <RateChart name="Steps finished" values={of("steps")} tone="accent" isOld={isOld} />
         <RateChart name="Runs failed" values={of("failed")} tone="bad" isOld={isOld} />
       </div>
