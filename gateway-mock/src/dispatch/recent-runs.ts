@@ -26,6 +26,7 @@ export class RecentRuns {
   readonly #ended = new Uint32Array(SLOTS);
   readonly #failed = new Uint32Array(SLOTS);
   readonly #lengths = new Uint32Array(SLOTS * BUCKETS);
+  readonly #longestMs = new Float64Array(SLOTS);
 
   /** Of a time before the last hour nothing is counted. */
   ended(atMs: number, tookMs: number, hasFailed: boolean): void {
@@ -38,6 +39,7 @@ export class RecentRuns {
     if (hasFailed) this.#failed[place] = (this.#failed[place] ?? 0) + 1;
     const bucket = place * BUCKETS + bucketOf(tookMs);
     this.#lengths[bucket] = (this.#lengths[bucket] ?? 0) + 1;
+    this.#longestMs[place] = Math.max(this.#longestMs[place] ?? 0, tookMs);
   }
 
   /** All slots of the hour that ends now, the oldest first. */
@@ -56,18 +58,22 @@ export class RecentRuns {
 
   #percentile(place: number, ended: number): number {
     const wanted = Math.ceil(ended * 0.99);
+    const longestMs = Math.round(this.#longestMs[place] ?? 0);
+    // Of fewer than a hundred it is the longest, which is known.
+    if (wanted === ended) return longestMs;
     let below = 0;
     for (let bucket = 0; bucket < BUCKETS; bucket += 1) {
       below += this.#lengths[place * BUCKETS + bucket] ?? 0;
-      if (below >= wanted) return middleOf(bucket);
+      if (below >= wanted) return Math.min(longestMs, middleOf(bucket));
     }
-    return middleOf(BUCKETS - 1);
+    return longestMs;
   }
 
   #clear(place: number, slot: number): void {
     this.#slotAt[place] = slot;
     this.#ended[place] = 0;
     this.#failed[place] = 0;
+    this.#longestMs[place] = 0;
     this.#lengths.fill(0, place * BUCKETS, (place + 1) * BUCKETS);
   }
 }

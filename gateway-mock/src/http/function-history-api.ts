@@ -13,7 +13,8 @@ const SlotSchema = Type.Object(
     failed: Type.Integer(),
     p99Ms: orNull(
       Type.Number({
-        description: "How long all but the longest hundredth took, from creation to end, give or take a quarter.",
+        description:
+          "How long all but the longest hundredth took, from creation to end: of a hundred and more give or take a quarter.",
       }),
     ),
   },

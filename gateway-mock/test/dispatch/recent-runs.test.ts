@@ -42,6 +42,15 @@ test("p99 is that of the runs, give or take a quarter, from nothing to a day", (
   }
 });
 
+test("of fewer than a hundred runs p99 is what the longest took, to the millisecond, and never more than that", () => {
+  const recent = new RecentRuns();
+  for (const tookMs of [4_223, 80, 3]) recent.ended(START_MS, tookMs, false);
+  expect(recent.read(START_MS).at(-1)?.p99Ms).toBe(4_223);
+  for (let run = 0; run < 200; run += 1) recent.ended(START_MS, 4_000, false);
+  expect(recent.read(START_MS).at(-1)?.p99Ms).toBeLessThanOrEqual(4_223);
+  expect(recent.read(START_MS + SLOTS * SLOT_MS).at(-1)?.p99Ms).toBeNull();
+});
+
 test("of more than 1,000 functions the rest has no history of its own", () => {
   const counts = new FunctionCounts();
   const runId = "01JZ6Q4WJ2M6W9S0V7K3N8T5YB";

@@ -20,7 +20,13 @@ export function FunctionHistory({ id }: { readonly id: string }): JSX.Element | 
   const charts = [
     ["Runs ended", "accent", slots.map(({ ended }) => ended), countText(sum("ended")), "in all"],
     ["Runs failed", "bad", slots.map(({ failed }) => failed), countText(sum("failed")), "in all"],
-    ["p99", "wait", slots.map(({ p99Ms }) => p99Ms ?? 0), longestMs === 0 ? "–" : durationText(longestMs), "at most"],
+    [
+      "p99, waiting included",
+      "wait",
+      slots.map(({ p99Ms }) => p99Ms ?? 0),
+      longestMs === 0 ? "–" : durationText(longestMs),
+      "at most",
+    ],
   ] as const;
   return (
     <section aria-labelledby="last-hour">
