@@ -35,6 +35,7 @@ import {
 import { type AfterControls, Controls } from "./controls.ts";
 import { cronsOf } from "./crons-of.ts";
 import { FunctionQueues } from "./function-queues.ts";
+import { isNewest } from "./is-newest.ts";
 import type { LaneAdoptions } from "./lane-adoptions.ts";
 import { PublishedGraphs } from "./published-graphs.ts";
 import { retiredWarning } from "./retired-warning.ts";
@@ -180,7 +181,7 @@ export class Functions {
       const saved = this.#saved.get(app.id);
       if (saved?.fingerprint !== fingerprint(app)) return true;
       // A process that began since may bring a deployment back that has been replaced meanwhile, at another gateway.
-      return startedMs !== undefined && startedMs > saved.atMs;
+      return startedMs !== undefined && startedMs > saved.atMs && !isNewest(app, this.#deployments);
     };
     // Another app may have one of the names by now, through another gateway.
     if (!apps.some(isNew)) await this.renewIfChanged();
