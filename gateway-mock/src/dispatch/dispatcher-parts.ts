@@ -147,8 +147,8 @@ export function createDispatcherParts(given: DispatcherOptions, emit: Emit<Dispa
   const fetches = new Fetches(options, parts, emit);
   const scheduler = new Scheduler(options, parts);
   const replies = new WorkerReplies(options, parts, emit);
-  const waitingRuns = new WaitingRuns(options, parts);
   const stalls = new Stalls(options, runs, counters);
+  const waitingRuns = new WaitingRuns(options, { ...parts, stalls });
   const states = new WorkerStates(workers, clock);
   const repairs = new Repairs(options, parts);
   const bulkJobs = new BulkJobs(options, { ...parts, repairs }, emit);

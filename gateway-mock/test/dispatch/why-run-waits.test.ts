@@ -86,6 +86,7 @@ const here: Extract<Holder, { at: "here" }> = {
   extendLeaseMs: 5_000,
   lostMs: null,
   running: [],
+  stall: null,
 };
 const throttle = { nextMs: NOW + 58_000, everyMs: 4_000, ahead: 2, hasKey: false };
 const ALL = 'All workers of the app "shop" that may run it';
@@ -164,6 +165,38 @@ test.each<[string, Scene, WaitingReason | null, string | RegExp]>([
     { jobs: [job({ availableMs: NOW + 5_000, iteration: 2 })] },
     "NOT_DUE",
     "It goes on at 2026-01-01T00:00:05.000Z, in 5 s.",
+  ],
+  [
+    "another run blocks the main thread that it needs",
+    {
+      jobs: [held],
+      holder: {
+        ...here,
+        stall: {
+          instanceId: "shop-7",
+          cause: "blocked",
+          stalledMs: 2_000,
+          ended: false,
+          location: "/app/a.js:3:5",
+          agoMs: 1_000,
+          runId: "R7",
+        },
+      },
+    },
+    "AT_WORK",
+    'It is at work on worker "shop-7" for 12 s; the worker\'s main thread is blocked for 3 s at /app/a.js:3:5 by the run R7.',
+  ],
+  [
+    "its own code blocks the main thread, and its log does not have it",
+    {
+      jobs: [held],
+      holder: {
+        ...here,
+        stall: { instanceId: "shop-7", cause: "blocked", stalledMs: 2_000, ended: false, agoMs: 1_000, runId: "R1" },
+      },
+    },
+    "AT_WORK",
+    'It is at work on worker "shop-7" for 12 s; the worker\'s main thread is blocked for 3 s.',
   ],
   ["the gateway shuts down", { isDraining: true }, "GATEWAY_DRAINING", /shutting down/],
   ["all workers are drained", closed({ drained: 2 }), "NO_ROOM", `${ALL} are drained.`],

@@ -208,3 +208,24 @@ test("the list of workers says when each was heard of, how long a ping takes, an
   await worker.replied(request, { status: "DONE", value: "ok" });
   await ended(gateway, runId);
 });
+
+test("a run that shares the blocked thread says so, and which run it is", async () => {
+  const gateway = await bench.gateway();
+  const worker = await bench.worker(gateway);
+  const ids = await Promise.all([start(gateway), start(gateway)]);
+  const [culprit, victim] = [await worker.request(), await worker.request()];
+  expect([culprit.request.runId, victim.request.runId].sort()).toEqual(ids.flat().sort());
+  worker.send(stall(culprit.request));
+  await beat(worker);
+  const said = async (): Promise<string> => (await runDetail(gateway, victim.request.runId)).waiting?.message ?? "";
+  const { runId } = culprit.request;
+  expect(await said()).toMatch(
+    new RegExp(
+      `main thread is blocked for \\d+ m?s in the step .count the invoices. at .*count.ts:7:3 by the run ${runId}\\.$`,
+    ),
+  );
+  worker.send(stall(culprit.request, { sequence: 2, ended: true }));
+  await beat(worker);
+  expect(await said()).not.toContain("blocked");
+  for (const { request } of [culprit, victim]) await worker.replied(request, { status: "DONE", value: "ok" });
+});

@@ -1,5 +1,5 @@
 /** What the reason of a run is made from, and how it is shown. `why-run-waits.ts` makes it; here is no logic. */
-import type { VersionPolicy } from "@holdfast/engine";
+import type { StallMeta, VersionPolicy } from "@holdfast/engine";
 import type { RunningStep } from "@holdfast/protocol";
 import type { OpenJob, OpenRun, SlotUse } from "@holdfast/store";
 import type { ClosedWorkers } from "./closed-workers.ts";
@@ -53,6 +53,8 @@ export type Holder =
       readonly lostMs: number | null;
       /** Its steps that have been running for a while, oldest first, as the worker says. */
       readonly running: readonly RunningStep[];
+      /** What blocks the main thread of its worker now, whichever run that is of; null: nothing that was reported. */
+      readonly stall: (StallMeta & { readonly agoMs: number; readonly runId: string | null }) | null;
     }
   /** `instanceIds`: of the workers there that may have it. `silentMs`: since the gateway's last sign of life. */
   | { readonly at: "elsewhere"; readonly instanceIds: readonly string[]; readonly silentMs: number | null }

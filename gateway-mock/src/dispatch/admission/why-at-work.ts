@@ -3,7 +3,7 @@ import { unreachable } from "@holdfast/core";
 import type { RunningStep } from "@holdfast/protocol";
 import type { OpenJob } from "@holdfast/store";
 import { attemptText, ofStep, stepName } from "./step-words.ts";
-import type { FoundReason, WaitingFacts } from "./waiting-facts.ts";
+import type { FoundReason, Holder, WaitingFacts } from "./waiting-facts.ts";
 import type { WaitingSteps } from "./waiting-steps.ts";
 import { quoted, slowText, spanText } from "./waiting-text.ts";
 
@@ -30,7 +30,7 @@ export function heldReason(facts: WaitingFacts, job: OpenJob): FoundReason {
       return { reason: "AT_WORK", message, ...about };
     }
     case "here": {
-      const { instanceId, isAcked, silentMs, extendLeaseMs, lostMs, running } = holder;
+      const { instanceId, isAcked, silentMs, extendLeaseMs, lostMs, running, stall: others } = holder;
       const who = `worker "${quoted(instanceId)}"`;
       const about = { step, instanceId };
       if (lostMs !== null) {
@@ -45,8 +45,8 @@ export function heldReason(facts: WaitingFacts, job: OpenJob): FoundReason {
         const message = `Its ${who} has said nothing of it for ${spanText(silentMs)}; ${leaseEnds}.`;
         return { reason: "LEASE_SILENT", message, untilMs: job.availableMs, ...about };
       }
-      const stall = steps.stalls.get(`${job.id}.${job.epoch}`);
-      const blocked = stall && !stall.ended ? blockedText(stall, nowMs) : "";
+      const own = steps.stalls.get(`${job.id}.${job.epoch}`);
+      const blocked = own && !own.ended ? blockedText(own, nowMs) : blockedByText(others, facts);
       const retry = blocked === "" && job.kind === "pass" ? retryInPlace(facts) : "";
       // What it said may have ended since: then its result is the last that was stored.
       const now = running.filter(({ id }) => id !== facts.lastStep);
@@ -69,6 +69,8 @@ function inSteps([first, ...others]: readonly RunningStep[]): string {
 /** How far it is, where no step of it has been running for long. */
 const afterStep = ({ lastStep }: WaitingFacts): string => (lastStep === null ? "" : `, after ${ofStep(lastStep)}`);
 
+type StallElsewhere = Extract<Holder, { at: "here" }>["stall"];
+
 function blockedText(
   { atMs, cause, stalledMs, location, stepId }: NonNullable<ReturnType<WaitingSteps["stalls"]["get"]>>,
   nowMs: number,
@@ -78,6 +80,14 @@ function blockedText(
   if (cause === "no-cpu")
     return `; the worker's main thread is given no processor, for ${spanText(stalledMs + nowMs - atMs)}`;
   return `; the worker's main thread is blocked for ${spanText(stalledMs + nowMs - atMs)}${step}${where}`;
+}
+
+/** Another run's code has the thread that this one needs. */
+function blockedByText(stall: StallElsewhere, { nowMs, run }: WaitingFacts): string {
+  if (stall === null) return "";
+  const isOthers = stall.runId !== null && stall.runId !== run.head.id;
+  const whose = isOthers ? ` by the run ${quoted(stall.runId)}` : "";
+  return `${blockedText({ ...stall, atMs: nowMs - stall.agoMs }, nowMs)}${stall.cause === "blocked" ? whose : ""}`;
 }
 
 /** A step whose next attempt the pass makes by itself. */

@@ -19,7 +19,7 @@ import {
 import type { Admission } from "../admission/admission.ts";
 import { closedWorkers } from "../admission/closed-workers.ts";
 import { versionsToBegin } from "../admission/rollout.ts";
-import type { Holder, LimitFacts, RunWaiting, ThrottleFacts, WaitingFacts } from "../admission/waiting-facts.ts";
+import type { LimitFacts, RunWaiting, ThrottleFacts, WaitingFacts } from "../admission/waiting-facts.ts";
 import { readWaitingSteps } from "../admission/waiting-steps.ts";
 import { type CollectedEvent, whyCollected } from "../admission/why-collected.ts";
 import { whyRunWaits } from "../admission/why-run-waits.ts";
@@ -28,9 +28,10 @@ import type { Starter } from "../events/starter.ts";
 import type { DispatcherOptions } from "../ports.ts";
 import type { Functions, KnownFunction } from "../registry/functions.ts";
 import type { Dispatches } from "../workers/dispatches.ts";
-import { requestIdOf } from "../workers/request-id.ts";
+import type { Stalls } from "../workers/stalls.ts";
 import type { Workers } from "../workers/workers.ts";
-import { lastStepOf, runningAt, runningSteps, type StepAtWork } from "./running-steps.ts";
+import { holderOf } from "./holder-of.ts";
+import { lastStepOf, runningSteps, type StepAtWork } from "./running-steps.ts";
 import { Elsewhere, SILENT_MS, versionName } from "./versions.ts";
 
 export interface WaitingRunsParts {
@@ -39,6 +40,7 @@ export interface WaitingRunsParts {
   readonly admission: Admission;
   readonly time: DatabaseTime;
   readonly dispatches: Dispatches;
+  readonly stalls: Pick<Stalls, "newestOf">;
   readonly starter: Pick<Starter, "reader">;
 }
 
@@ -183,7 +185,7 @@ export class WaitingRuns {
       nowMs,
       run,
       steps: readWaitingSteps(run.facts),
-      holderOf: (held) => this.#holderOf(held, run, connections),
+      holderOf: (held) => holderOf({ ...this.#parts, options: this.#options }, held, run, connections),
       // Also one that has said nothing of it yet.
       begunBy: startedMs === null && work.every(({ isUnplaced }) => isUnplaced) ? null : appVersion,
       versionPolicy: settings.versionPolicy,
@@ -242,53 +244,6 @@ export class WaitingRuns {
         isMainPaused: (connectionId) => workers.get(connectionId)?.partitionOf(head.functionId).isPaused ?? false,
       },
     );
-  }
-
-  #holderOf({ id, epoch, leasedBy }: OpenJob, { head }: OpenRun, connections: readonly ListedConnection[]): Holder {
-    const { dispatches, functions } = this.#parts;
-    const { settings, clock } = this.#options;
-    const dispatch = dispatches.get(requestIdOf({ jobId: id, epoch }));
-    if (dispatch && !dispatch.elsewhere) {
-      const instanceId = dispatch.worker?.session.instanceId ?? dispatch.lease?.instanceId;
-      // Its lease is asked for once more, or its worker's socket has no room.
-      const hasLeft = dispatch.acked || dispatch.sentMs !== null;
-      if (instanceId === undefined || !hasLeft) return { at: "gateway" };
-      const nowMs = clock.monotonicMs();
-      return {
-        at: "here",
-        instanceId,
-        isAcked: dispatch.acked,
-        silentMs: nowMs - dispatch.lastHeardMs,
-        extendLeaseMs: dispatch.worker?.session.extendLeaseMs ?? Number.POSITIVE_INFINITY,
-        lostMs: dispatch.worker === null && dispatch.lostMs !== undefined ? nowMs - dispatch.lostMs : null,
-        running: runningAt(dispatch, nowMs),
-      };
-    }
-    const continued = dispatches.continued.get({ jobId: id, epoch });
-    if (continued) {
-      const { instanceId, extendLeaseMs, lostMs, lastHeardMs } = continued;
-      const nowMs = clock.monotonicMs();
-      return {
-        at: "here",
-        instanceId,
-        isAcked: true,
-        silentMs: nowMs - lastHeardMs,
-        extendLeaseMs,
-        lostMs: lostMs === null ? null : nowMs - lostMs,
-        running: runningAt(continued, nowMs),
-      };
-    }
-    if (leasedBy === settings.gatewayId) return { at: "gateway" };
-    const name = versionName(head.appId, head.appVersion);
-    const queue = functions.queueOf(head.functionId, head.appVersion);
-    const there = connections.filter(({ gatewayId }) => gatewayId === leasedBy);
-    const able = there.filter((one) => new Elsewhere([one]).connects(name, queue));
-    const silentMs = there[0]?.silentMs ?? null;
-    return {
-      at: "elsewhere",
-      instanceIds: [...new Set(able.map(({ instanceId }) => instanceId))],
-      silentMs: silentMs !== null && silentMs >= SILENT_MS ? silentMs : null,
-    };
   }
 }
 
