@@ -62,7 +62,7 @@ test("an invalid flow-control configuration is rejected with its reason", async 
   const said: string[] = [];
   const gateway = await bench.gateway({ log: (_, message) => said.push(message) });
   const wrong: [object, RegExp][] = [
-    [{ triggers: [{ event: "a", expression: "event.data." }] }, /triggers\[0\]\.expression/],
+    [{ triggers: [{ event: "a", expression: "event.data." }] }, /triggers\[0\]\.if/],
     [{ triggers: [{ cron: "61 * * * *" }] }, /triggers\[0\]\.cron/],
     [{ triggers: [{ cron: "TZ=Mars/Base 0 0 * * *" }] }, /triggers\[0\]\.cron/],
     [{ concurrency: [{ limit: 1 }, { limit: 2 }, { limit: 3 }] }, /concurrency/],

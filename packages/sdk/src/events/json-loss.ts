@@ -29,7 +29,7 @@ export interface LossRules {
 
 /** The tags of classes whose state is in no field. `Emptied` of `steps/step-result.ts` is what their types become. */
 const EMPTIED =
-  /^(.*(Map|Set|Stream|Generator|ArrayBuffer|Params)|WeakRef|Promise|Error|DOMException|RegExp|DataView|Abort.*|Request|Response|Headers|FormData|Blob|File)$/;
+  /^(.*(Map|Set|Stream|Generator|ArrayBuffer|Params)|Weak.*|Promise|Error|DOMException|RegExp|DataView|Abort.*|Request|Response|Headers|FormData|Blob|File)$/;
 
 /** The first loss in a value that JSON could take, so it has no circles; null = none was found. */
 export function findJsonLoss(value: unknown, rules: LossRules): JsonLoss | null {

@@ -26,7 +26,7 @@ describe("The handshake", () => {
     expect(parseJsonBytes(peer.connect!.capabilities, "capabilities")).toEqual({
       trust_probe: "v1",
       connect: "v1",
-      holdfast: { v: 1, extensions: ["checkpoint", "nack", "cancel"] },
+      holdfast: { v: 1, extensions: ["checkpoint", "nack", "cancel"], uptimeMs: expect.any(Number) },
     });
     expect(peer.frames.slice(0, 3).map((frame) => frame.kind)).toEqual([
       "WORKER_CONNECT",
@@ -239,7 +239,12 @@ describe("Rejections", () => {
       expect(parseJsonBytes(peer.connect!.capabilities, "capabilities")).toEqual({
         trust_probe: "v1",
         connect: "v1",
-        holdfast: { v: 1, extensions, ...(extensions.length === 2 ? { partitions } : {}) },
+        holdfast: {
+          v: 1,
+          extensions,
+          uptimeMs: expect.any(Number),
+          ...(extensions.length === 2 ? { partitions } : {}),
+        },
       });
       const slugs = ["app-cut", "app-cut", "app-order", "app-order", "app-order"];
       const requests = slugs.map((functionSlug) => gateway.dispatch(peer, { functionSlug }));
