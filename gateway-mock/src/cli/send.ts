@@ -110,7 +110,7 @@ async function hintFor(
   if (started.runIds.length > 0) return "";
   const names = await listenersOf(client);
   if (names.some((pattern) => eventMatches(pattern, name))) {
-    return `It started nothing: a condition (\`if\`), a rate limit, an idempotency key or a singleton of what listens to "${visible(name)}" forbids it; the gateway's log says which.\n`;
+    return `It started nothing: a condition (\`if\`), a rate limit, an idempotency key or a singleton of what listens to "${visible(name)}" most likely forbids it; the gateway's log says which.\n`;
   }
   const none = `It started nothing: no function is triggered by "${visible(name)}"`;
   // A hint fails no command.

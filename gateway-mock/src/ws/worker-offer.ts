@@ -8,6 +8,7 @@ import { type PartitionRecord, qualify } from "@holdfast/store";
 
 export const MAX_PARTITIONS = 16;
 const MAX_CAPACITY = 100_000;
+const MAX_UPTIME_MS = 10 * 366 * 86_400_000;
 
 /** The part of a worker's offer that is about placing. */
 export interface WorkerOffer {
@@ -36,8 +37,13 @@ export function readWorkerOffer(offer: unknown, { extensions, environment, funct
     partitions: extensions.includes("partitions")
       ? readPartitions(fields.partitions ?? [], environment, new Set(functionIds))
       : [],
-    uptimeMs: typeof fields.uptimeMs === "number" && fields.uptimeMs >= 0 ? fields.uptimeMs : null,
+    uptimeMs: readUptime(fields.uptimeMs),
   };
+}
+
+/** Bounded, since the database counts with it. */
+function readUptime(value: unknown): number | null {
+  return typeof value === "number" && value >= 0 ? Math.min(value, MAX_UPTIME_MS) : null;
 }
 
 function readQueues(value: unknown): ReadonlySet<string> | null {

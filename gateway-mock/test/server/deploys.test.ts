@@ -63,6 +63,9 @@ test("back to a known build and forward again: what was started last counts, wha
   expect(await isTriggered(gateway, "shop/two")).toBe(false);
   await bench.worker(gateway, { ...buildB, uptimeMs: 0 });
   expect(await isTriggered(gateway, "shop/two")).toBe(true);
+  // What no process can have run for is taken as very long.
+  await bench.worker(gateway, { ...buildA, uptimeMs: Number.MAX_VALUE });
+  expect(await isTriggered(gateway, "shop/two")).toBe(true);
 });
 
 test("with keys, an older build replaces the newest one once it was away, not when one of its processes is started again", async () => {
@@ -85,7 +88,7 @@ test("with keys, an older build replaces the newest one once it was away, not wh
   await bench.worker(gateway, { ...buildA, uptimeMs: 0, headers });
   expect(await active()).toEqual(["shop-one"]);
   expect(lines.filter((line) => line.includes("newest deployment"))).toEqual([]);
-  // What is connected of the other one is told of in the log.
+  // The log warns about a worker of the other build.
   await bench.worker(gateway, { ...buildB, uptimeMs: 3_600_000, headers });
   expect(await active()).toEqual(["shop-one"]);
   expect(lines).toContainEqual(

@@ -2,7 +2,7 @@
 import { get } from "./api.ts";
 import type { EventPage, StoredEvent } from "./event-types.ts";
 
-/** Pages by a rare name come empty; nobody waits for its data longer than this. */
+/** Pages of a rare name may be empty; looking for its newest event ends after this. */
 const LOOK_MS = 10_000;
 
 /** Undefined: there is none, or it lies too far back. */

@@ -30,7 +30,7 @@ export function heldReason(facts: WaitingFacts, job: OpenJob): FoundReason {
       return { reason: "AT_WORK", message, ...about };
     }
     case "here": {
-      const { instanceId, isAcked, silentMs, extendLeaseMs, lostMs, running, stall: others } = holder;
+      const { instanceId, isAcked, silentMs, extendLeaseMs, lostMs, running, stall: reported } = holder;
       const who = `worker "${quoted(instanceId)}"`;
       const about = { step, instanceId };
       if (lostMs !== null) {
@@ -46,7 +46,7 @@ export function heldReason(facts: WaitingFacts, job: OpenJob): FoundReason {
         return { reason: "LEASE_SILENT", message, untilMs: job.availableMs, ...about };
       }
       const own = steps.stalls.get(`${job.id}.${job.epoch}`);
-      const blocked = own && !own.ended ? blockedText(own, nowMs) : blockedByText(others, facts);
+      const blocked = own && !own.ended ? blockedText(own, nowMs) : reportedText(reported, facts);
       const retry = blocked === "" && job.kind === "pass" ? retryInPlace(facts) : "";
       // What it said may have ended since: then its result is the last that was stored.
       const now = running.filter(({ id }) => id !== facts.lastStep);
@@ -69,7 +69,7 @@ function inSteps([first, ...others]: readonly RunningStep[]): string {
 /** How far it is, where no step of it has been running for long. */
 const afterStep = ({ lastStep }: WaitingFacts): string => (lastStep === null ? "" : `, after ${ofStep(lastStep)}`);
 
-type StallElsewhere = Extract<Holder, { at: "here" }>["stall"];
+type ReportedStall = Extract<Holder, { at: "here" }>["stall"];
 
 function blockedText(
   { atMs, cause, stalledMs, location, stepId }: NonNullable<ReturnType<WaitingSteps["stalls"]["get"]>>,
@@ -82,8 +82,8 @@ function blockedText(
   return `; the worker's main thread is blocked for ${spanText(stalledMs + nowMs - atMs)}${step}${where}`;
 }
 
-/** Another run's code has the thread that this one needs. */
-function blockedByText(stall: StallElsewhere, { nowMs, run }: WaitingFacts): string {
+/** What its worker has reported last: mostly of another run, whose code has the thread that this one needs. */
+function reportedText(stall: ReportedStall, { nowMs, run }: WaitingFacts): string {
   if (stall === null) return "";
   const isOthers = stall.runId !== null && stall.runId !== run.head.id;
   const whose = isOthers ? ` by the run ${quoted(stall.runId)}` : "";

@@ -42,6 +42,7 @@ export class ContinuedRequests {
   readonly #byJob = new Map<string, ContinuedRequest>();
   readonly #ofWorker = new Map<ConnectedWorker, Set<ContinuedRequest>>();
   #timer: TimerHandle | null = null;
+  #armedMs = 0;
 
   /** `onFreed`: a worker has a place more. */
   constructor(
@@ -153,13 +154,16 @@ export class ContinuedRequests {
   /** Those whose replies went another way. */
   #watch(): void {
     if (this.#timer) return;
+    this.#armedMs = this.#options.clock.monotonicMs();
     this.#timer = this.#options.timers.set(LOOK_MS, () => this.#look(), { unref: true });
   }
 
   #look(): void {
     this.#timer = null;
     const nowMs = this.#options.clock.monotonicMs();
-    for (const request of [...this.#byJob.values()]) {
+    // After a pause of the process what workers have said meanwhile is still to be read.
+    const isLate = nowMs - this.#armedMs > 2 * LOOK_MS;
+    for (const request of isLate ? [] : [...this.#byJob.values()]) {
       if (nowMs - request.lastHeardMs > LEASES * request.leaseMs) this.#delete(request);
     }
     if (this.#byJob.size > 0) this.#watch();
