@@ -35,7 +35,7 @@ import {
 import { type AfterControls, Controls } from "./controls.ts";
 import { cronsOf } from "./crons-of.ts";
 import { FunctionQueues } from "./function-queues.ts";
-import { isNewest } from "./is-newest.ts";
+import { isNewest, type RegistryState } from "./is-newest.ts";
 import type { LaneAdoptions } from "./lane-adoptions.ts";
 import { PublishedGraphs } from "./published-graphs.ts";
 import { retiredWarning } from "./retired-warning.ts";
@@ -172,6 +172,10 @@ export class Functions {
     this.#parts.adoptions.review(this.#limited, this.#version);
   }
 
+  get #state(): RegistryState {
+    return { deployments: this.#deployments, functions: this.#stored };
+  }
+
   /**
    * Stores what a worker brought; does nothing when it is known already. `startedMs`: when its process began, monotonic;
    * undefined: that is not known.
@@ -181,7 +185,7 @@ export class Functions {
       const saved = this.#saved.get(app.id);
       if (saved?.fingerprint !== fingerprint(app)) return true;
       // A process that began since may bring a deployment back that has been replaced meanwhile, at another gateway.
-      return startedMs !== undefined && startedMs > saved.atMs && !isNewest(app, this.#deployments);
+      return startedMs !== undefined && startedMs > saved.atMs && !isNewest(app, this.#state);
     };
     // Another app may have one of the names by now, through another gateway.
     if (!apps.some(isNew)) await this.renewIfChanged();
