@@ -4,6 +4,7 @@ import { nowMs } from "../data/clock.ts";
 import { agoText, countOf, durationText } from "../data/format.ts";
 import { type Graph, type GraphStatus, NODE_STATUS, NODE_WORDS, type NodeState } from "../data/graphs.ts";
 import type { Step } from "../data/types.ts";
+import { isWaiting } from "../data/waiting-nodes.ts";
 import { ErrorView } from "../parts/error-view.tsx";
 import { JsonView } from "../parts/json-view.tsx";
 import { lengthOf as stepLength } from "./step-list.tsx";
@@ -102,12 +103,6 @@ export function RunNodes({ status, steps, selected, onSelect }: RunNodesProps): 
     </>
   );
 }
-
-const WAITS: ReadonlySet<string> = new Set(["Sleep", "WaitForEvent", "WaitForSignal"]);
-
-/** Nothing goes on: it waits for a time, an event or an answer. */
-const isWaiting = ({ status }: NodeState, step: Step | undefined): boolean =>
-  status === "running" && step?.status === "waiting" && WAITS.has(step.op);
 
 function noteOf(node: NodeState, waits: boolean, now: number): string {
   const { type, status, attempts, dueMs, endedMs, handle, title, key } = node;

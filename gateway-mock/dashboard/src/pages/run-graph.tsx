@@ -4,7 +4,8 @@ import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { type Graph, type GraphStatus, graphHref, graphOfRun, type NodeState, tenantOfRun } from "../data/graphs.ts";
 import { useOfRun } from "../data/run-state.ts";
-import type { RunDetail } from "../data/types.ts";
+import type { RunDetail, Step } from "../data/types.ts";
+import { waitingNodes } from "../data/waiting-nodes.ts";
 import { GraphView, type ShownState } from "../parts/graph-view.tsx";
 import { openNode } from "./graph.tsx";
 import { RunNodes } from "./node-list.tsx";
@@ -13,7 +14,7 @@ export function RunGraph({ run }: { readonly run: RunDetail }): JSX.Element | nu
   const [selected, setSelected] = useState<string | null>(null);
   const status = useOfRun<GraphStatus>(run.id, `/v1/runs/${encodeURIComponent(run.id)}/graph`).value;
   const graph = graphOfRun(run.event);
-  const states = useStates(graph, status?.nodes ?? null);
+  const states = useStates(graph, status?.nodes ?? null, run.steps);
   if (graph === null) return null;
   const { graphId = graph.id, version = null, test = false } = status ?? {};
   return (
@@ -50,14 +51,20 @@ export function RunGraph({ run }: { readonly run: RunDetail }): JSX.Element | nu
 const NONE: ReadonlyMap<string, ShownState> = new Map();
 
 /** What the picture shows of each node; a part of `@holdfast/graph/render`, which is loaded with the layout. */
-function useStates(graph: Graph | null, nodes: readonly NodeState[] | null): ReadonlyMap<string, ShownState> {
+function useStates(
+  graph: Graph | null,
+  nodes: readonly NodeState[] | null,
+  steps: readonly Step[],
+): ReadonlyMap<string, ShownState> {
   const [shown, setShown] = useState<{ readonly of: typeof shownNodes } | null>(null);
   useEffect(() => void import("@holdfast/graph/render").then((render) => setShown({ of: render.shownNodes })), []);
   if (graph === null || nodes === null || shown === null) return NONE;
+  const waiting = waitingNodes(nodes, steps);
   return new Map(
     shown.of(graph, { nodes }).flatMap(({ node, status, iterations }) => {
       if (status === undefined) return [];
-      return [[node.id, { status, ...(iterations === undefined ? {} : { iterations }) }] as const];
+      const waits = status === "running" && waiting.has(node.id);
+      return [[node.id, { status, waits, ...(iterations === undefined ? {} : { iterations }) }] as const];
     }),
   );
 }

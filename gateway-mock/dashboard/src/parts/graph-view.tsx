@@ -17,6 +17,8 @@ export interface GraphViewProps {
 
 export interface ShownState {
   readonly status: NodeState["status"];
+  /** It runs, but only waits: for a time, an event or an answer. */
+  readonly waits: boolean;
   /** `2/5`: of iterations that began those that ended. */
   readonly iterations?: string;
 }
@@ -109,14 +111,15 @@ function Node({ node, state, isOfRun, isSelected, onSelect }: NodeProps): JSX.El
   const status = state?.status ?? (isOfRun ? "waiting" : undefined);
   const left = x - width / 2;
   const top = y - height / 2;
-  const words = status === undefined ? "" : `, ${NODE_WORDS[status]}`;
+  const words = status === undefined ? "" : `, ${state?.waits ? "waiting" : NODE_WORDS[status]}`;
+  const shown = state?.waits ? "WAITING" : status && NODE_STATUS[status];
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: the picture is described as a whole, the list has the nodes
     <g
       class={`node${isSelected ? " selected" : ""}`}
       data-node={id}
       data-state={status}
-      data-status={status === undefined ? undefined : NODE_STATUS[status]}
+      data-status={shown}
       onClick={() => onSelect(id)}
     >
       <title>{`${id} (${type})${words}${state?.iterations ? ` ${state.iterations}` : ""}`}</title>
@@ -124,11 +127,11 @@ function Node({ node, state, isOfRun, isSelected, onSelect }: NodeProps): JSX.El
       <text x={x} y={y + 4.5} text-anchor="middle">
         {label}
       </text>
-      {status !== undefined && (
+      {shown !== undefined && (
         <g transform={`translate(${left + 2} ${top - 1})`}>
           <circle class="badge-ground" r="9" />
           <g transform="translate(-6 -6) scale(0.75)" class="badge-mark">
-            <StatusShape status={NODE_STATUS[status] ?? ""} />
+            <StatusShape status={shown} />
           </g>
         </g>
       )}
