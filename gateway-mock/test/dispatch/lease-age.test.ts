@@ -21,8 +21,8 @@ const LEASE_MS = 20_000;
 const { runId, functionId } = IDENTITY;
 const JOB = { id: "job", runId, kind: "pass", key: "", functionId, attempt: 0 } as const;
 
-/** A worker with one place, a store that notes what it is asked for, and a socket that has room when the test says so. */
-async function bench() {
+/** A worker with so many places, a store that notes what it is asked for, and a socket that has room when the test says so. */
+async function bench({ capacity = 1 } = {}) {
   const clock = fakeClock();
   const released: LeaseRelease[] = [];
   const extended: LeaseExtension[] = [];
@@ -59,7 +59,7 @@ async function bench() {
   const dispatches = new Dispatches(options, parts, () => {});
   const unsent: (() => GatewayFrame | null)[] = [];
   const session = {
-    ...{ id: "s", functionIds: [functionId], apps: [], queues: null, partitions: [], capacity: 1 },
+    ...{ id: "s", functionIds: [functionId], apps: [], queues: null, partitions: [], capacity },
     ...{ leaseMs: LEASE_MS, extendLeaseMs: LEASE_MS / 4, seenMs: clock.monotonicMs(), heartbeatMs: 10_000 },
     ...{ extensions: new Set(), instanceId: "i", environment: "default", congested: false },
     sendWhenRoom: (build: () => GatewayFrame | null) => unsent.push(build),
@@ -72,11 +72,11 @@ async function bench() {
   };
   const state = emptyRun(IDENTITY);
   /** Asks for a lease, of which the store's answer comes when this returns. */
-  const startAfter = async (pass: () => void | Promise<void>): Promise<ConnectedWorker> => {
+  const startAfter = async (pass: () => void | Promise<void>, epoch = 1): Promise<ConnectedWorker> => {
     const leasedAt = readClocks(clock);
     await pass();
     const worker = reserve();
-    dispatches.start(JOB, 1, worker, state, leasedAt);
+    dispatches.start(JOB, epoch, worker, state, leasedAt);
     return worker;
   };
   const sentKinds = (): (string | undefined)[] => unsent.splice(0).map((build) => build()?.kind);
@@ -158,6 +158,18 @@ test("YOUNG-1: what another worker has by then is left to it", async () => {
   const worker = await it.startAfter(() => passLate(it, "came late"));
   await settled();
   expect([it.sentKinds(), it.released, it.dispatches.size, worker.inFlight]).toEqual([[], [], 0, 0]);
+});
+
+test("an answer with a lease that comes after the job was given out again is the one before: nothing is kept of it", async () => {
+  const it = await bench({ capacity: 3 });
+  const worker = await it.startAfter(() => {}, 2);
+  expect(it.sentKinds()).toEqual(["GATEWAY_EXECUTOR_REQUEST"]);
+  for (const dispatch of it.dispatches.all()) it.dispatches.acknowledge(dispatch, worker);
+  await it.startAfter(() => passLate(it, "came late"), 1);
+  await settled();
+  expect([it.sentKinds(), it.extended, it.dispatches.size, worker.inFlight]).toEqual([[], [], 1, 1]);
+  await it.startAfter(() => {}, 3);
+  expect([[...it.dispatches.all()].map(({ fence }) => fence.epoch), worker.inFlight]).toEqual([[3], 1]);
 });
 
 test("YOUNG-1: a request whose lease cannot be asked for once more goes back", async () => {

@@ -4,7 +4,7 @@
  */
 import type { Dispatch } from "./dispatch.ts";
 
-/** Of each job the newest dispatch is found; an older one stays until it is removed. */
+/** Of each job the dispatch that was added last is found; one before it stays until it is removed. */
 export class DispatchTable {
   readonly #byRequest = new Map<string, Dispatch>();
   readonly #byJob = new Map<string, Dispatch>();

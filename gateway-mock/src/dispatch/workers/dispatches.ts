@@ -117,10 +117,13 @@ export class Dispatches {
   }
 
   /**
-   * Sends a leased job to the worker whose place is reserved. `leasedAt`: from before the lease was asked for.
+   * Sends a leased job to the worker whose place is reserved. `leasedAt`: from before the lease was asked for. Where the
+   * store's answer is so late that the job is given out under a later epoch here, it is the lease before that, and over.
    */
   start(job: JobToRun, epoch: number, worker: ConnectedWorker, state: RunState, leasedAt: ClockReading): void {
     const fence = { jobId: job.id, epoch };
+    const known = this.#table.ofJob(job.id);
+    if (known && known.fence.epoch > epoch) return this.#workers.release(worker, job.functionId);
     this.supersede(fence);
     // Workers at other gateways may have it under an earlier epoch.
     if (epoch > 1) this.#options.store.notify({ type: "JOBS_REDISPATCHED", requestIds: [requestIdOf(fence)] });
