@@ -76,7 +76,8 @@ function detailOf(more: object, steps: readonly object[], stalls: readonly objec
     ...run,
     event: { id: run.eventId, name: run.eventName, data: { order: 7, total: 42.5 }, ts: createdMs },
     ...{ parent: null, rerunOf: null, forkedFrom: null, descendants: [], continuedFrom: null, continuedAs: null },
-    ...{ deadlineMs: null, compensating: false, leasesLost: 0, maxAttempts: 4, steps, stalls, log: [] },
+    ...{ deadlineMs: null, compensating: false, resumable: run.status === "FAILED", compensationsLeft: false },
+    ...{ leasesLost: 0, maxAttempts: 4, steps: steps.map((step) => ({ ...step, forkable: true })), stalls, log: [] },
   };
 }
 

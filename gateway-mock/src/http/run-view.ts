@@ -3,12 +3,12 @@ import {
   continuedAs,
   type DeferMeta,
   deferredEventId,
-  FAILURE_KEY,
   type LossMeta,
   type RevivalMeta,
   readMeta,
   readRunCreated,
   readStepRow,
+  repairsIn,
   type StallMeta,
   type StepMeta,
 } from "@holdfast/engine";
@@ -88,6 +88,8 @@ export function runView(head: RunHead): RunView {
 export function runDetailView(detail: RunDetail, withLog: boolean): object {
   const created = detail.log.find((row) => row.kind === "RUN_CREATED");
   const start = created ? readRunCreated(created.dataJson) : undefined;
+  const repairs = repairsIn(detail.log);
+  const { status } = detail.head;
   return {
     ...runView(detail.head),
     version: detail.head.version,
@@ -101,8 +103,14 @@ export function runDetailView(detail: RunDetail, withLog: boolean): object {
     hold: detail.hold && { ...detail.hold, heldAt: isoTime(detail.hold.heldMs) },
     deadlineMs: detail.head.deadlineMs,
     deadlineAt: isoTimeOrNull(detail.head.deadlineMs),
-    compensating: detail.log.some((row) => row.kind === "STEP_COMPLETED" && row.key === FAILURE_KEY),
-    steps: stepViews(detail.log).map(withIsoTimes),
+    compensating: repairs.isCompensating,
+    resumable: (status === "FAILED" || status === "CANCELLED") && repairs.isResumable,
+    compensationsLeft: status === "FAILED" && repairs.isUndoingIncomplete,
+    steps: stepViews(detail.log).map((step) => ({
+      ...withIsoTimes(step),
+      ...(repairs.compensations.has(step.id) ? { compensation: true } : {}),
+      forkable: repairs.forkable.has(step.id),
+    })),
     defers: deferViews(detail),
     stalls: stallViews(detail.log),
     commitsLost: lossViews(detail.log),

@@ -55,6 +55,7 @@ export { consumedEvents } from "./run/consumed-events.ts";
 export { type EndedWait, endedWaits, resultsText } from "./run/ended-waits.ts";
 export { applyRow, foldRun, stepJobKeys } from "./run/fold.ts";
 export { type Fork, forkOf, type ResumePlan, resumePlan, stepKeyIn, stepNamesIn } from "./run/forked-log.ts";
+export { type LogRepairs, repairsIn } from "./run/log-repairs.ts";
 export {
   continuedAs,
   type DeferMeta,

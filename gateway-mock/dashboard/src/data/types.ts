@@ -69,6 +69,10 @@ export interface Step {
   readonly output?: unknown;
   readonly error?: unknown;
   readonly kept?: boolean;
+  /** It undoes another step, or is the one that says why steps are undone. */
+  readonly compensation?: boolean;
+  /** A new run can go on from it. A gateway of an earlier version does not say so. */
+  readonly forkable?: boolean;
   readonly edited?: boolean;
 }
 
@@ -104,6 +108,9 @@ export interface RunDetail extends Run {
   readonly continuedAs: string | null;
   readonly deadlineMs: number | null;
   readonly compensating: boolean;
+  /** Neither is said by a gateway of an earlier version. */
+  readonly resumable?: boolean;
+  readonly compensationsLeft?: boolean;
   readonly steps: readonly Step[];
   readonly stalls: readonly Stall[];
   readonly leasesLost: number;

@@ -6,13 +6,13 @@ import { failedCallOf, failedStepOf, MAX_LEVELS, type TrailRun, trailOf } from "
 import { durationText, instantText } from "../data/format.ts";
 import { errorLine, pastOf, type Revival } from "../data/revivals.ts";
 import type { RunDetail } from "../data/types.ts";
-import { undoingOf } from "../data/undoing.ts";
+import { undoingReport } from "../data/undoing.ts";
 
 export const runHref = (id: string): string => `/ui/runs/${encodeURIComponent(id)}`;
 
 /** What became of the steps that a failed run was to undo. */
 export function UndoingNotice({ run }: { readonly run: RunDetail }): JSX.Element | null {
-  const { report } = undoingOf(run);
+  const report = undoingReport(run);
   if (report === null) return null;
   const { undone, failed, notRun } = report;
   const names = <Names of={undone} />;

@@ -8,7 +8,6 @@ import { once } from "../data/once.ts";
 import { usePress } from "../data/press.ts";
 import { navigate } from "../data/router.ts";
 import { isEnded, type RunDetail } from "../data/types.ts";
-import { canResume, canRetryUndoing } from "../data/undoing.ts";
 import { Dialog } from "../parts/dialog.tsx";
 import { CopyButton } from "../parts/json-view.tsx";
 import { Problem } from "../parts/notice.tsx";
@@ -37,12 +36,12 @@ export function RunVerbs({ run }: { readonly run: RunDetail }): JSX.Element {
           Rerun
         </button>
       )}
-      {mayChange() && canResume(run) && (
+      {mayChange() && run.resumable && (
         <button type="button" {...press(() => verb("resume"))}>
           Resume
         </button>
       )}
-      {mayChange() && canRetryUndoing(run) && (
+      {mayChange() && run.compensationsLeft && (
         <button type="button" {...press(() => verb("compensations/retry"))}>
           Retry undoing
         </button>

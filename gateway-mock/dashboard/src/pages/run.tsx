@@ -9,7 +9,6 @@ import { useRun } from "../data/run-state.ts";
 import { awaitedSignals } from "../data/run-waits.ts";
 import { childRunIds, type Score, scoreOf } from "../data/score.ts";
 import { isEnded, type RunDetail, type Step } from "../data/types.ts";
-import { undoingOf } from "../data/undoing.ts";
 import { ErrorView } from "../parts/error-view.tsx";
 import { CopyButton, JsonView } from "../parts/json-view.tsx";
 import { useKeptFocus } from "../parts/kept-focus.ts";
@@ -45,8 +44,8 @@ function RunView({ run }: { readonly run: RunDetail }): JSX.Element {
   // Once a step was chosen in the score it stays there which one is selected: nothing jumps when the list is opened.
   const [isChosen, setChosen] = useState(false);
   const [forked, setForked] = useState<Step | null>(null);
-  const forkable = mayChange() && isEnded(run.status) ? undoingOf(run).forkable : null;
-  const forkFrom = (step: Step): (() => void) | null => (forkable?.has(step.id) ? () => setForked(step) : null);
+  const mayFork = mayChange() && isEnded(run.status);
+  const forkFrom = (step: Step): (() => void) | null => (mayFork && step.forkable ? () => setForked(step) : null);
   const score = scoreOf(run, isEnded(run.status) ? 0 : nowMs.value);
   const select = (stepId: string): void => {
     setSelected(stepId);

@@ -4,7 +4,7 @@ import { nowMs } from "../data/clock.ts";
 import { agoText, countOf, durationText, instantText } from "../data/format.ts";
 import { type EarlierFailure, pastOf } from "../data/revivals.ts";
 import { isEnded, type RunDetail, type Step } from "../data/types.ts";
-import { FAILURE_STEP, undoingOf } from "../data/undoing.ts";
+import { FAILURE_STEP } from "../data/undoing.ts";
 import { ErrorView } from "../parts/error-view.tsx";
 import { JsonView } from "../parts/json-view.tsx";
 
@@ -40,7 +40,6 @@ export function StepList({ run, childIds, selected, onSelect, onFork }: StepList
     return <p class="lead">{isEnded(run.status) ? "It had no steps." : "No step has been stored yet."}</p>;
   }
   const { failures } = pastOf(run);
-  const undoing = undoingOf(run).steps;
   return (
     <ol class="steps">
       {run.steps.map((step) => (
@@ -56,7 +55,11 @@ export function StepList({ run, childIds, selected, onSelect, onFork }: StepList
                 <bdi>{step.name ?? step.id}</bdi>
               </span>
               <span class="step-note">
-                {noteOf(step, { now: nowMs.value, earlier: failures.get(step.id) ?? [], undoes: undoing.has(step.id) })}
+                {noteOf(step, {
+                  now: nowMs.value,
+                  earlier: failures.get(step.id) ?? [],
+                  undoes: step.compensation === true,
+                })}
               </span>
               <span class="step-time">{lengthOf(step)}</span>
             </summary>

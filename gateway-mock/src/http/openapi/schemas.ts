@@ -76,6 +76,10 @@ export const StepSchema = Type.Object(
     error: Type.Optional(Json),
     kept: Type.Optional(Type.Boolean({ description: "It ended in the run that this one was forked from." })),
     edited: Type.Optional(Type.Boolean({ description: "Its result was given with the fork." })),
+    compensation: Type.Optional(
+      Type.Boolean({ description: "It undoes another step, or is the one that says why steps are undone." }),
+    ),
+    forkable: Type.Boolean({ description: "A new run can go on from it, as far as the run's log says." }),
   },
   { title: "Step" },
 );
@@ -199,6 +203,12 @@ export const RunDetailSchema = Type.Object(
     deadlineMs: orNull(Ms),
     deadlineAt: orNull(At),
     compensating: Type.Boolean({ description: "Its steps are being undone, or were." }),
+    resumable: Type.Boolean({
+      description: "It has failed or was cancelled, and none of its steps was undone: it can be resumed.",
+    }),
+    compensationsLeft: Type.Boolean({
+      description: "It has failed, and some step was to be undone and was not: its compensations can be retried.",
+    }),
     steps: Type.Array(StepSchema),
     running: Type.Array(RunningSchema, {
       description:

@@ -42,25 +42,30 @@ interface StepRecord {
 }
 
 /** What was read of a whole log. */
-interface ReadLog {
+export interface ReadLog {
   /** As it is at the end. */
   readonly end: Place;
   /** As it was when each step appeared first: only for the wanted one. */
   readonly before: Place | null;
   readonly steps: ReadonlyMap<string, StepRecord>;
-  /** Compensations that have begun, whatever came of them. */
+  /** Keys of all steps that would undo others, and of the one that begins it: no steps of the code. */
+  readonly compensations: ReadonlySet<string>;
+  /** Compensations that have begun, whatever came of them; and the step that begins them, `FAILURE_KEY`. */
   readonly undoing: ReadonlySet<string>;
+  /** Of these the ones that have succeeded. */
+  readonly undone: ReadonlySet<string>;
   /** Failed steps that nothing new followed in the log. */
   readonly lastFailed: readonly string[];
   readonly failure: unknown;
 }
 
 /** `wanted` = the key of the step whose first appearance is asked for. */
-function readLog(log: readonly LogRow[], wanted: string | null): ReadLog {
+export function readLog(log: readonly LogRow[], wanted: string | null): ReadLog {
   const end: Place = { settled: new Map(), deferred: new Map() };
   let before: Place | null = null;
   const steps = new Map<string, StepRecord>();
   const undoing = new Set<string>();
+  const undone = new Set<string>();
   const compensations = new Set([FAILURE_KEY]);
   let lastFailed: string[] = [];
   let failure: unknown = null;
@@ -72,6 +77,7 @@ function readLog(log: readonly LogRow[], wanted: string | null): ReadLog {
           end.settled.delete(key);
           before?.settled.delete(key);
           undoing.delete(key);
+          undone.delete(key);
           steps.delete(key);
           if (key === wanted) before = null;
         }
@@ -87,6 +93,7 @@ function readLog(log: readonly LogRow[], wanted: string | null): ReadLog {
         const { key, kind } = row;
         if (compensations.has(key)) {
           undoing.add(key);
+          if (kind === "STEP_COMPLETED") undone.add(key);
           break;
         }
         const at =
@@ -115,7 +122,7 @@ function readLog(log: readonly LogRow[], wanted: string | null): ReadLog {
       default:
     }
   }
-  return { end, before, steps, undoing, lastFailed, failure };
+  return { end, before, steps, compensations, undoing, undone, lastFailed, failure };
 }
 
 function note(steps: Map<string, StepRecord>, row: LogRow): void {
