@@ -37,7 +37,7 @@ export const INVARIANTS = {
   S35: "A schedule makes one run of each tick that comes while a worker is connected.",
   S36: "No run starts before the time of its event.",
   S37: "With the strict policy a run is executed only by workers of the version that started it.",
-  S38: "No body begins when its step's result is in the store, unless the network hid that its request was late, or hid from a plain gateway that it was acknowledged.",
+  S38: "No body begins when its step's result is in the store, unless the network hid that its request was late, or hid from a plain gateway that it was acknowledged; or its run had just been cancelled, of which a worker of the base protocol is not told.",
   S39: "Without the extension `stall` WORKER_PAUSE is final: only a worker that shuts down sends it, and no WORKER_READY follows.",
   S40: "A gateway gives no request to a connection before its worker has announced itself, and no new work after WORKER_PAUSE.",
   S41: "What a worker says of requests that another app was given changes nothing, and gets it no lease.",

@@ -51,6 +51,8 @@ export class Oracle {
   askedAhead = 0;
   /** A handler was given a result that is not stored. */
   onLookAhead: () => void = () => {};
+  /** Workers of the base protocol cannot be told that a run was cancelled. */
+  canTellWorkers = true;
   /** A process whose app is of this version begins to execute a dispatch. */
   onExecution: (requestId: string, version: string) => void = () => {};
   readonly #scheduler: Scheduler;
@@ -63,6 +65,8 @@ export class Oracle {
   /** When requests that plain gateways have heard nothing of were sent. */
   readonly #unheardMs = new Map<string, number>();
   readonly #dispatchedAt = new Map<string, number>();
+  /** The last time that a run was cancelled, of those whose workers are not told. */
+  readonly #cancelled = new Map<string, { readonly order: number; readonly atMs: number }>();
   readonly #executedBy = new Map<string, string>();
   readonly #replies = new Map<string, { readonly runId: string; readonly hashes: readonly string[] }>();
   readonly #unchecked = new Set<string>();
@@ -124,7 +128,7 @@ export class Oracle {
       if (!this.#counts(requestId)) this.zombies += 1;
       else this.fail("S1", `Run ${runId}, step ${step.id} (${key}), request ${requestId}.`);
     }
-    this.#checkRedone(name, `Run ${runId}, step ${step.id} (${key}), request ${requestId}`, requestId);
+    this.#checkRedone(runId, name, `Run ${runId}, step ${step.id} (${key}), request ${requestId}`, requestId);
     const storedAt = this.#storedAt.get(name);
     const dispatchedAt = this.#dispatchedAt.get(requestId);
     if (storedAt !== undefined && dispatchedAt !== undefined && storedAt < dispatchedAt) {
@@ -160,14 +164,17 @@ export class Oracle {
     this.#unheardMs.delete(requestId);
   }
 
-  #checkRedone(name: string, what: string, requestId: string): void {
+  #checkRedone(runId: string, name: string, what: string, requestId: string): void {
     const storedMs = this.#storedMs.get(name);
     if (storedMs === undefined || this.#delayed.has(requestId)) return;
     const { nowMs } = this.#scheduler;
     const agoMs = nowMs - storedMs;
     if (agoMs <= REDONE_MS) return;
     // Its worker does not ask about what is so young.
-    if (nowMs - (this.#unheardMs.get(requestId) ?? Number.NEGATIVE_INFINITY) <= SHOWS_MS + LATE_MS) return;
+    const isYoung = (sinceMs = Number.NEGATIVE_INFINITY): boolean => nowMs - sinceMs <= SHOWS_MS + LATE_MS;
+    if (isYoung(this.#unheardMs.get(requestId))) return;
+    const cancelled = this.#cancelled.get(runId);
+    if (cancelled && isYoung(cancelled.atMs) && cancelled.order > (this.#dispatchedAt.get(requestId) ?? 0)) return;
     this.redone += 1;
     this.fail("S38", `${what}, stored ${Math.round(agoMs)} ms ago.`);
   }
@@ -232,6 +239,8 @@ export class Oracle {
   #logged(runId: string, row: StoredLogRow): void {
     this.#unchecked.add(runId);
     if (row.kind === "RUN_REVIVED") this.#revived(runId, row);
+    if (row.kind === "RUN_CANCELLED" && !this.canTellWorkers)
+      this.#cancelled.set(runId, { order: ++this.#order, atMs: this.#scheduler.nowMs });
     if (row.kind === "LEASE_LOST") this.leasesLost += 1;
     if (row.dataJson.includes(FORGED)) this.fail("S41", `Run ${runId}: ${row.kind} ${row.key} is an impostor's.`);
     if (row.kind !== "STEP_COMPLETED" && row.kind !== "STEP_FAILED") return;

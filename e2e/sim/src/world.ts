@@ -228,6 +228,7 @@ export class World
       },
     };
     this.mayRefuse = this.#appPlan.extensions.length > 0;
+    this.oracle.canTellWorkers = this.mayRefuse;
     // Where leases are given up over a block, a function that always blocks for longer would never end.
     const mayBlock = this.faults.mayBlock && this.#appPlan.stall.maxStallMs === null;
     const functions = Array.from({ length: shape.between(1, 3) }, (_, i) => randomFunction(shape, i, mayBlock));
