@@ -9,7 +9,7 @@ export default defineConfig({
     projects: realProjects({
       real: ["test/**/*.e2e.test.ts", "examples/**/*.test.ts", "bench/test/*.test.ts"],
       slow: [
-        "test/{doc-blocks,interop,isolated-blocked,local-postgres,shutdown,suspended,terminal}.e2e.test.ts",
+        "test/{doc-blocks,interop,isolated-blocked,local-postgres,restarted-gateway,shutdown,suspended,terminal}.e2e.test.ts",
         "bench/test/{bench,queue-harness}.e2e.test.ts",
       ],
       globalSetup: "global-setup.ts",

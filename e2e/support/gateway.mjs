@@ -21,6 +21,7 @@ export const gatewayBin = join(folder, "dist/bin.js");
  * @property {number} [connectPort]
  * @property {readonly string[]} [nodeArgs]
  * @property {readonly string[]} [args]
+ * @property {Readonly<Record<string, string>>} [env] such as its keys
  *
  * @typedef {Awaited<ReturnType<typeof startGateway>>} RunningGateway
  */
@@ -50,7 +51,8 @@ export async function startGateway(options) {
   else if (options.extensions === false) args.push("--no-extensions");
   args.push(...(options.args ?? []));
 
-  const child = new Child(options.bin ?? gatewayBin, { name: "The gateway", args, nodeArgs: options.nodeArgs ?? [] });
+  const { bin = gatewayBin, nodeArgs = [], env = {} } = options;
+  const child = new Child(bin, { name: "The gateway", args, nodeArgs, env });
   const ready = JSON.parse(await child.line((line) => line.startsWith("{") && line.includes('"ready"'), LIMIT_MS));
   return { child, url: String(ready.url), port: Number(ready.port), connectPort: Number(ready.connectPort) };
 }

@@ -3,7 +3,7 @@
  * `server.ts` puts it on Postgres, the simulation on its own store and clock.
  */
 import { type Clock, createUlidFactory, type Random, silentLog, sleep, type Timers } from "@holdfast/core";
-import { TIMEOUTS, WIRE_LIMITS } from "@holdfast/protocol";
+import { EXTENDED_INTERVALS, PLAIN_INTERVALS, TIMEOUTS, WIRE_LIMITS } from "@holdfast/protocol";
 import { environmentOf, type Store } from "@holdfast/store";
 import type { CleanUps } from "./clean-ups.ts";
 import { GATEWAY_LIMITS, type GatewayConfig } from "./config/config.ts";
@@ -20,6 +20,7 @@ import { isProbe } from "./probe.ts";
 import { ConnectionList } from "./ws/connection-list.ts";
 import { chooseWorker } from "./ws/routing.ts";
 import { Sessions } from "./ws/sessions.ts";
+import { shownApp } from "./ws/shown-app.ts";
 
 export interface CorePorts {
   readonly store: Store;
@@ -105,6 +106,14 @@ export async function startCore({ dispatcher, connections }: GatewayCore, cleanU
   await dispatcher.start();
 }
 
+/** In development workers come back within two seconds, and someone waits for what they no longer have. */
+const DEV_RENEWED_MS = 5_000;
+
+function renewedLeaseMs({ signingKeys, plain, leaseMs }: GatewayConfig): number {
+  const wholeMs = leaseMs ?? (plain ? PLAIN_INTERVALS : EXTENDED_INTERVALS).leaseMs;
+  return signingKeys.length > 0 ? wholeMs : Math.min(wholeMs, DEV_RENEWED_MS);
+}
+
 function createDispatcher(config: GatewayConfig, given: CorePorts, gatewayId: string): Dispatcher {
   const { spans, ...ports } = given;
   const { log, logRuns } = config;
@@ -127,6 +136,7 @@ function createDispatcher(config: GatewayConfig, given: CorePorts, gatewayId: st
       reconnectGraceMs: config.reconnectGraceMs,
       versionPolicy: config.versionPolicy,
       plain: config.plain,
+      renewedLeaseMs: renewedLeaseMs(config),
       // On a machine for development the process that was started last is the one that is meant.
       ...(config.signingKeys.length === 0 ? { awayMs: 0 } : {}),
     },
@@ -180,7 +190,7 @@ function createSessions(
       !keys.enforced || (await store.useToken(connectionId, GATEWAY_LIMITS.sessionTokenMs)),
     onStatus: (info, status, sessionLog) => {
       const level = status === "CONNECTING" ? "debug" : "info";
-      sessionLog(level, `${info.appIds.join(", ")} (${info.instanceId}): ${status.toLowerCase()}`);
+      sessionLog(level, `${info.appIds.map(shownApp).join(", ")} (${info.instanceId}): ${status.toLowerCase()}`);
       return list.set(info, status);
     },
   });

@@ -3,9 +3,9 @@
  * parts emit effects and never call each other upwards; `#apply` is the one place that carries them out
  * (docs/decisions/0051).
  */
-import { messageOf, readClocks, unreachable } from "@holdfast/core";
+import { readClocks, unreachable } from "@holdfast/core";
 import type { RunState } from "@holdfast/engine";
-import { type AppRecord, levelFor } from "@holdfast/store";
+import type { AppRecord } from "@holdfast/store";
 import type { DispatcherEffect } from "./dispatcher-effects.ts";
 
 import { createDispatcherParts, type DispatcherParts } from "./dispatcher-parts.ts";
@@ -34,6 +34,7 @@ import type { WorkerConditions } from "./workers/conditions.ts";
 import type { ConnectedWorker, WorkerSession } from "./workers/connected-worker.ts";
 import { giveResults } from "./workers/give-results.ts";
 import type { SlowLease } from "./workers/late-leases.ts";
+import { settleLeases } from "./workers/leases-at-stop.ts";
 import type { RequestsInFlight } from "./workers/requests-in-flight.ts";
 import { stopJobs, stopWork } from "./workers/stop-work.ts";
 
@@ -107,6 +108,8 @@ export class Dispatcher {
       void this.#parts.lostCommits.onLoss(loss).then(() => this.#parts.loop.wake());
     });
     this.#registryPoller?.start();
+    const { gatewayId, renewedLeaseMs } = this.#options.settings;
+    await this.#options.store.renewLeases(gatewayId, renewedLeaseMs);
     this.#parts.loop.wake();
   }
 
@@ -255,9 +258,8 @@ export class Dispatcher {
   }
 
   /**
-   * Stops, and hands back what workers still have, so that other gateways take it at once. What a worker is known to
-   * have taken elsewhere keeps its lease: it is reported there. So does what a plain gateway's worker has acknowledged:
-   * it speaks of it once per extension interval only, at whatever gateway it is by then.
+   * Stops, and gives back what no worker was sent. What workers have they go on with, at another gateway or at this one
+   * when it is started again (`settleLeases`).
    */
   async stop(): Promise<void> {
     this.endWaits();
@@ -269,17 +271,8 @@ export class Dispatcher {
     this.#parts.presence.stop();
     this.#parts.dispatches.stop();
     const left = [...this.#parts.dispatches.all()];
-    const { gatewayId: heldBy, plain } = this.#options.settings;
-    const here = left.filter(({ elsewhere, acked }) => !elsewhere && !(plain && acked));
-    const releases = here.map(({ fence }) => ({ ...fence, lost: false, heldBy }));
     for (const dispatch of left) this.#parts.dispatches.finish(dispatch);
-    if (releases.length === 0) return;
-    await this.#options.store.releaseLeases(releases).catch((error: unknown) => {
-      this.#options.log(
-        levelFor(error, "warn"),
-        `${releases.length} lease(s) could not be released: ${messageOf(error)}`,
-      );
-    });
+    await settleLeases(this.#options, left);
   }
 
   /** Its functions in partitions get work all the while. */

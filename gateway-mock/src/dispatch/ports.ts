@@ -66,6 +66,8 @@ export interface DispatcherSettings {
   readonly requestAckMs: number;
   /** How long an instance may take to come back before its leases are released. */
   readonly reconnectGraceMs: number;
+  /** How long leases run on at least, from a start at which no other gateway is there. */
+  readonly renewedLeaseMs: number;
   /** Bounds of the wait between two looks into the queue. */
   readonly pollMinMs: number;
   readonly pollMaxMs: number;
@@ -93,6 +95,7 @@ export const DEFAULT_DISPATCHER_SETTINGS = {
   pollMaxMs: 1000,
   maxClaim: 200,
   maxLosses: 20,
+  renewedLeaseMs: 20_000,
   versionPolicy: "prefer",
   maxWaiting: 20_000,
   plain: false,

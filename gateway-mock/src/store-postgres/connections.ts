@@ -20,7 +20,7 @@ export function connectionsOf(
       await saveConnections(query, connections);
       return connections.map(() => undefined);
     }),
-    removeConnections: (ids) => removeConnections(query, ids),
+    removeConnections: (ids, left = []) => removeConnections(query, ids, left),
     useToken: (connectionId, lifetimeMs) => useToken({ connectionId, lifetimeMs }),
   };
 }
@@ -56,9 +56,24 @@ function takesOf({ queues, partitions, capacity, mark }: ConnectionRecord): stri
   return JSON.stringify(takes);
 }
 
-async function removeConnections(query: Query, ids: readonly string[]): Promise<void> {
+/** Whether the JSON of a connection's versions (`app@version` of each) has this one; no JSON is read for it. */
+export const hasVersion = (versions: string, name: string): string => `strpos(${versions}, to_json(${name})::text) > 0`;
+
+/** A deployment that is being recorded at this moment is there, and is not waited for. */
+const REMOVE = `WITH gone AS (
+  DELETE FROM holdfast.connections WHERE id = ANY($1::text[]) RETURNING id, app_versions
+), ended AS (
+  SELECT DISTINCT name FROM gone, json_array_elements_text(app_versions::json) AS v(name) WHERE id = ANY($2::text[])
+) UPDATE holdfast.app_groups SET left_at = now() WHERE (app_id, hash) IN (
+  SELECT g.app_id, g.hash FROM holdfast.app_groups g JOIN ended e ON g.app_id || '@' || g.version = e.name
+  WHERE NOT EXISTS (SELECT FROM holdfast.connections c
+    WHERE NOT c.id = ANY($1::text[]) AND ${hasVersion("c.app_versions", "e.name")})
+  ORDER BY g.app_id, g.hash FOR UPDATE OF g SKIP LOCKED)`;
+
+async function removeConnections(query: Query, ids: readonly string[], left: readonly string[]): Promise<void> {
   if (ids.length === 0) return;
-  await query("DELETE FROM holdfast.connections WHERE id = ANY($1::text[])", [textArray(ids)]);
+  if (left.length > 0) await query(REMOVE, [textArray(ids), textArray(left)]);
+  else await query("DELETE FROM holdfast.connections WHERE id = ANY($1::text[])", [textArray(ids)]);
 }
 
 export async function touchConnections(database: Database, gatewayId: string, staleAfterMs: number): Promise<void> {

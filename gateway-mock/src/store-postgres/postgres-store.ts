@@ -49,7 +49,15 @@ import { KeptClaims } from "./queue/kept-claims.ts";
 import { loadEvents, loadWindow, openWindows, postponeJob } from "./queue/windows.ts";
 import { allBounds, type Bounds, queueOf } from "./queue-calls.ts";
 import { eventsOfKeys, getEvent, listEvents, queueDepthOf, readsOfRuns, storedEvents } from "./reads.ts";
-import { loadRegistry, loadSecret, registryMark, registryVersion, saveApps, touchGateway } from "./registry.ts";
+import {
+  loadRegistry,
+  loadSecret,
+  recentBuilds,
+  registryMark,
+  registryVersion,
+  saveApps,
+  touchGateway,
+} from "./registry.ts";
 import { repairsOf } from "./repair/repairs.ts";
 import { previewPrune } from "./retention/preview.ts";
 import { retentionOf } from "./retention/retention.ts";
@@ -265,6 +273,7 @@ function registryOf(
   | "loadRegistry"
   | "registryVersion"
   | "registryMark"
+  | "recentBuilds"
   | "saveConnection"
   | "removeConnections"
   | "touchConnections"
@@ -282,6 +291,7 @@ function registryOf(
     loadRegistry: () => loadRegistry(database),
     registryVersion: () => registryVersion(database),
     registryMark: () => registryMark(database),
+    recentBuilds: (appId, version) => recentBuilds(database, appId, version),
     touchGateway: (gatewayId) => touchGateway(database, gatewayId),
     async touchConnections(gatewayId, staleAfterMs) {
       await touchConnections(database, gatewayId, staleAfterMs);

@@ -6,7 +6,7 @@ import { msOf } from "./connection/pg-values.ts";
 import { earlierEvents } from "./earlier-events.ts";
 import { DueBounds } from "./queue/due-bounds.ts";
 import type { KeptClaims } from "./queue/kept-claims.ts";
-import { claim, extendLeases, nextDueInMs, recallJobs, releaseLeases } from "./queue/leases.ts";
+import { claim, extendLeases, nextDueInMs, recallJobs, releaseLeases, renewLeases } from "./queue/leases.ts";
 import { claimLimited } from "./queue/limited-claims.ts";
 import { loadRuns } from "./run-loader.ts";
 import { coalescedWaits } from "./waits.ts";
@@ -49,6 +49,7 @@ export function queueOf(
   | "claimLimited"
   | "extendLeases"
   | "releaseLeases"
+  | "renewLeases"
   | "recallJobs"
   | "finishJob"
   | "findWaits"
@@ -91,6 +92,11 @@ export function queueOf(
       await settled();
       return releaseLeases(query, leases);
     },
+    async renewLeases(gatewayId, leaseMs) {
+      const moved = await renewLeases(query, gatewayId, leaseMs);
+      if (moved > 0) bounds.all.forget();
+      return moved;
+    },
     ...coalescedWaits(query),
     ...earlierEvents(query),
     loadRuns: (runIds) => loadRuns(query, runIds),
@@ -103,7 +109,7 @@ export function queueOf(
 }
 
 /**
- * Notices when the database was long in answering what is asked of it all the time: it may have stood still, and by the
+ * Notices when the database is long in answering what is asked of it all the time: it may have stood still, and by the
  * next claim every gateway is to have had the time to extend its leases.
  */
 function watched({
@@ -116,7 +122,7 @@ function watched({
     async (text, params) => {
       const sentMs = monotonicMs();
       try {
-        return await query(text, params);
+        return await database.attended(query(text, params));
       } finally {
         availability.recordDuration(monotonicMs() - sentMs);
       }

@@ -15,6 +15,7 @@ import {
 } from "@holdfast/store";
 import type { Database, Query } from "./connection/database.ts";
 import { textArray } from "./connection/pg-values.ts";
+import { hasVersion } from "./connections.ts";
 import { CONTROLS, type ControlColumns, controlsOf } from "./controls.ts";
 import { PUBLISHED, publishedOf } from "./graphs/rows.ts";
 
@@ -37,15 +38,21 @@ const GROUP_GONE = `${GROUP_GONE_MS} ms`;
 /** One that was last seen earlier is forgotten, unless it is its app's newest. */
 export const GROUP_KEPT = "7 days";
 
+const hasLeft = (group: string): string => `COALESCE(${group}.left_at >= ${group}.seen_at, false)`;
+
+/** A worker of `o` is connected somewhere, as far as versions tell it from one of `g`: what was said of it is out of date. */
+const IS_CONNECTED = `o.version <> g.version AND EXISTS (SELECT FROM holdfast.connections c
+      WHERE c.seen_at > now() - interval '${GROUP_GONE}' AND ${hasVersion("c.app_versions", "o.app_id || '@' || o.version")})`;
+
 /** Marks deployments as seen. One that is new or has come back, or whose successors are all gone, becomes the newest. */
 const SEE_GROUPS = `INSERT INTO holdfast.app_groups AS g (app_id, hash, since, seen_at, version, slugs, queues)
 SELECT app_id, hash, clock_timestamp(), now(), version, slugs::text[], queues
 FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[]) AS n(app_id, hash, version, slugs, queues) ORDER BY app_id, hash
 ON CONFLICT (app_id, hash) DO UPDATE SET seen_at = now(), version = excluded.version, slugs = excluded.slugs,
   queues = excluded.queues, since = CASE WHEN (
-    SELECT $8::boolean AND max(o.seen_at) <= now() - interval '${GROUP_GONE}'
-      OR g.seen_at < now() - $6::float8 * interval '1 ms'
-        AND ($7::float8 = 0 OR max(o.seen_at) - g.seen_at > $7::float8 * interval '1 ms') AND max(o.seen_at) IS NOT NULL
+    SELECT $8::boolean AND bool_and((${hasLeft("o")} OR o.seen_at <= now() - interval '${GROUP_GONE}') AND NOT (${IS_CONNECTED}))
+      OR g.seen_at < now() - $6::float8 * interval '1 ms' AND max(o.seen_at) IS NOT NULL
+        AND ($7::float8 = 0 OR ${hasLeft("g")} AND min(o.since) > g.left_at OR max(o.seen_at) - g.seen_at > $7::float8 * interval '1 ms')
     FROM holdfast.app_groups o WHERE o.app_id = g.app_id AND o.since > g.since
   ) THEN clock_timestamp() ELSE g.since END`;
 
@@ -160,6 +167,19 @@ function groupHash(app: AppRecord): string {
     .digest("hex");
 }
 
+export async function recentBuilds(
+  { query }: Pick<Database, "query">,
+  appId: string,
+  version: string,
+): Promise<readonly string[]> {
+  const rows = await query<{ hash: string }>(
+    `SELECT hash FROM holdfast.app_groups
+WHERE app_id = $1 AND version = $2 AND seen_at > now() - interval '${GROUP_GONE}' ORDER BY hash`,
+    [appId, version],
+  );
+  return rows.map(({ hash }) => hash);
+}
+
 const IS_KEPT = `slugs IS NOT NULL AND seen_at > now() - interval '${GROUP_KEPT}'`;
 
 /** Which deployments are there, and since when each counts as new; all else of the registry raises its version. */
@@ -225,10 +245,13 @@ const functionOf = (row: FunctionRow): StoredFunction => ({
 });
 
 export async function touchGateway(database: Database, gatewayId: string): Promise<void> {
-  await database.query(
-    `INSERT INTO holdfast.gateways (id, seen_at) VALUES ($1, now())
+  // A gateway that has nothing to do learns from this that no write ends, before leases do that no one can extend.
+  await database.attended(
+    database.query(
+      `INSERT INTO holdfast.gateways (id, seen_at) VALUES ($1, now())
 ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at`,
-    [gatewayId],
+      [gatewayId],
+    ),
   );
 }
 

@@ -15,6 +15,8 @@ export interface SessionInfo {
   readonly partitions: readonly PartitionRecord[];
   readonly capacity: number;
   readonly connectedMs: number;
+  /** The worker said that it ends; only of one that is `DISCONNECTED`. */
+  readonly left?: boolean;
 }
 
 export type ConnectionStatus = "CONNECTING" | "READY" | "DRAINING" | "DISCONNECTED";
@@ -28,6 +30,7 @@ export interface ConnectionListParts {
 }
 
 interface Waiting {
+  info: SessionInfo;
   status: ConnectionStatus;
   done: Promise<void>;
 }
@@ -47,6 +50,8 @@ export class ConnectionList {
   readonly #marks = new Map<string, ConnectionMark>();
   /** Gone, but still listed. */
   readonly #left = new Set<string>();
+  /** Those of them whose workers said that they end. */
+  readonly #said = new Set<string>();
   /** The removal of what has left since the last one began. */
   #removal: Promise<void> | null = null;
   #lastRemoval: Promise<void> = Promise.resolve();
@@ -61,15 +66,15 @@ export class ConnectionList {
     const id = info.connectionId;
     const waiting = this.#waiting.get(id);
     if (waiting) {
-      waiting.status = status;
+      Object.assign(waiting, { info, status });
       return waiting.done;
     }
-    const next: Waiting = { status, done: Promise.resolve() };
+    const next: Waiting = { info, status, done: Promise.resolve() };
     const before = this.#last.get(id) ?? Promise.resolve();
     const mine = before
       .then(() => {
         this.#waiting.delete(id);
-        return this.#write(info, next.status);
+        return this.#write(next.info, next.status);
       })
       .catch((error: unknown) => {
         this.#parts.log("debug", `The list of connections was not updated: ${messageOf(error)}`);
@@ -114,7 +119,7 @@ export class ConnectionList {
 
   async #write(info: SessionInfo, status: ConnectionStatus): Promise<void> {
     if (this.#ended && status !== "DISCONNECTED") return;
-    const { connectionId: id, functionIds, ...about } = info;
+    const { connectionId: id, functionIds, left, ...about } = info;
     const { store, gatewayId } = this.#parts;
     const mark = this.#marks.get(id);
     if (status !== "DISCONNECTED") {
@@ -124,6 +129,7 @@ export class ConnectionList {
     this.#listed.delete(id);
     this.#marks.delete(id);
     this.#left.add(id);
+    if (left) this.#said.add(id);
     await this.#removeLeft();
     this.#parts.onGone(functionIds);
   }
@@ -134,8 +140,12 @@ export class ConnectionList {
     const removal = this.#lastRemoval.then(async () => {
       this.#removal = null;
       const ids = [...this.#left];
-      await this.#parts.store.removeConnections(ids);
-      for (const one of ids) this.#left.delete(one);
+      const said = ids.filter((id) => this.#said.has(id));
+      await this.#parts.store.removeConnections(ids, said);
+      for (const one of ids) {
+        this.#left.delete(one);
+        this.#said.delete(one);
+      }
     });
     this.#removal = removal;
     this.#lastRemoval = removal.catch(() => {});

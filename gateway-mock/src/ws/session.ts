@@ -147,6 +147,7 @@ export class Session {
         this.#armed.clear();
         this.#writer.stop();
         this.#attached?.lost(effect.final === true);
+        if (this.#info && effect.final === true) this.#info = { ...this.#info, left: true };
         this.#status("DISCONNECTED");
         return this.#ownLog.flush();
       case "warn":

@@ -1,5 +1,6 @@
 import type { Log } from "@holdfast/core";
 import { waitFor } from "@holdfast/testing";
+import postgres from "postgres";
 import { expect, test } from "vitest";
 import { hashSigningKey } from "../../src/http/keys.ts";
 import type { Gateway } from "../../src/server.ts";
@@ -94,6 +95,48 @@ test("with keys, an older build replaces the newest one once it was away, not wh
   expect(lines).toContainEqual(
     'warn: A worker of the app "shop" is not of its newest deployment, whose functions count: events and schedules do not start shop-two.',
   );
+});
+
+test("a deployment counts as gone once its last worker, at whatever gateway, has said that it ends", async () => {
+  const [here, there] = [await bench.gateway(), await bench.gateway()];
+  const left = async (): Promise<string[]> => {
+    const sql = postgres(bench.db.url, { max: 1 });
+    const rows = await sql`SELECT version FROM holdfast.app_groups WHERE left_at >= seen_at ORDER BY version`;
+    await sql.end();
+    return rows.map((row) => String(row.version));
+  };
+  const listed = async (): Promise<number> => (await bench.store.listConnections()).length;
+  await bench.worker(here, buildA);
+  const [first, second, cut] = [
+    await bench.worker(here, buildB),
+    await bench.worker(there, buildB),
+    await bench.worker(there, buildB),
+  ];
+  await first.close();
+  await waitFor(async () => (await listed()) === 3, { what: "one to be gone" });
+  expect(await left()).toEqual([]);
+  cut.cut();
+  await waitFor(async () => (await listed()) === 2, { what: "two to be gone" });
+  expect(await left()).toEqual([]);
+  await second.close();
+  await waitFor(async () => (await left()).length > 0, { what: "the deployment to be gone" });
+  expect(await left()).toEqual(["b"]);
+});
+
+test("the log warns once about two builds without a version that are connected together", async () => {
+  const lines: string[] = [];
+  const log: Log = (level, message) => void (message.includes("appVersion") && lines.push(`${level}: ${message}`));
+  const keys = { signingKey: SIGNING_KEY, eventKey: "test" };
+  const [gateway, other] = [await bench.gateway({ ...keys, log }), await bench.gateway(keys)];
+  const headers = { Authorization: `Bearer ${hashSigningKey(SIGNING_KEY)}` };
+  await bench.worker(other, { functions: buildA.functions, headers });
+  await bench.worker(gateway, { functions: buildA.functions, headers });
+  await bench.worker(gateway, { ...buildB, headers });
+  expect(lines).toEqual([]);
+  for (const { functions } of [buildB, buildA, buildB]) await bench.worker(gateway, { functions, headers });
+  expect(lines).toEqual([
+    'warn: Workers of two builds of the app "shop" have been connected within the last minute, and neither build has a version. Either may resume runs that began on the other one, and a run fails where their steps differ. Give each build a version, such as its commit, before you deploy it: `appVersion` of the client, or HOLDFAST_APP_VERSION.',
+  ]);
 });
 
 test("of builds without a version, only workers that have a function count as its workers", async () => {

@@ -101,6 +101,22 @@ test("a key gives access to its environment and no other, whatever the request a
   }
 });
 
+test("the log says once that a worker was refused, and names apps with their environment", async () => {
+  const lines: string[] = [];
+  const gateway = await bench.gateway({ keys, log: (level, message) => void lines.push(`${level}: ${message}`) });
+  for (let call = 0; call < 3; call += 1) {
+    const headers = { ...bearer(signing.preview), "x-inngest-env": "production" };
+    expect((await ask(gateway, "/v0/connect/start", headers, "")).status).toBe(403);
+  }
+  expect(lines.filter((line) => line.includes("refused"))).toEqual([
+    'warn: A worker was refused: The key (apps of preview) belongs to the environment "preview", not to "production".',
+  ]);
+  await bench.worker(gateway, { headers: bearer(signing.production), app: "ops", instanceId: "vm-1" });
+  await bench.worker(gateway, { headers: bearer(signing.default), app: "ops", instanceId: "vm-2" });
+  expect(lines).toContainEqual("info: ops in production (vm-1): ready");
+  expect(lines).toContainEqual("info: ops (vm-2): ready");
+});
+
 test("reads and events use the environment of the key", async () => {
   const gateway = await bench.gateway({ keys });
   for (const key of [signing.preview, signing.production, signing.default]) {

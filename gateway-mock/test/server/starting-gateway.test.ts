@@ -79,7 +79,7 @@ describe("a gateway that is starting", () => {
         restarting += 1;
         return json(response, { error: "The gateway is starting.", code: "GATEWAY_STARTING", status: 503 }, 503);
       }
-      if (path === "/dev") return json(response, { version: "1" });
+      if (path === "/dev") return json(response, { version: "1", functions: [] });
       streams += 1;
       response.writeHead(200, { "Content-Type": "text/event-stream" });
       response.write(`event: run\ndata: {"seq":${streams}}\n\n`);

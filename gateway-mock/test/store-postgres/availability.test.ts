@@ -69,6 +69,29 @@ it("after an answer that was long in coming claims wait until leases could be ex
   ]);
 });
 
+it("a database that answers reads and finishes no write is away until something is written", async () => {
+  const { clock, availability, said } = start();
+  availability.recordNoAnswer();
+  expect([availability.refuses, availability.health().ok]).toEqual([true, true]);
+  availability.recordAnswer();
+  await clock.advance(2_000);
+  expect(availability.health()).toMatchObject({ ok: false, outages: 1 });
+  availability.recordAnswer();
+  expect(availability.health().ok).toBe(false);
+  availability.recordWrite();
+  expect([availability.refuses, availability.health().ok]).toEqual([false, true]);
+  expect(said[0]).toMatch(/^error The database does not finish writes: no write has ended for some seconds/);
+  expect(said[1]).toMatch(/^warn The database is back after 2\.0 s/);
+});
+
+it("one statement that waits for long is no outage where other writes end", async () => {
+  const { clock, availability, said } = start();
+  availability.recordNoAnswer();
+  availability.recordWrite();
+  await clock.advance(10_000);
+  expect([availability.refuses, availability.health().ok, said]).toEqual([false, true, []]);
+});
+
 it("a store that stops does not wait for the end of an outage", async () => {
   const { clock, availability, refused } = start();
   availability.recordTrouble(refused, "connection");

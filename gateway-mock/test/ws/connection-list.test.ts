@@ -71,6 +71,26 @@ test("what could not be removed is removed with the next that ends", async () =>
   expect(removed).toEqual([["one"], ["one", "two"]]);
 });
 
+test("the store learns which workers said that they end, also when it could not be told at once", async () => {
+  const told: (readonly string[] | undefined)[] = [];
+  let failures = 1;
+  const store: ConnectionListParts["store"] = {
+    saveConnection: async () => {},
+    removeConnections: async (_ids, left) => {
+      told.push(left);
+      failures -= 1;
+      if (failures >= 0) throw new Error("no database");
+    },
+  };
+  const list = new ConnectionList({ store, gatewayId: "g", log: silentLog, onGone: () => {} });
+  // What it says last counts, also while an earlier status waits to be written.
+  const paused = [list.set(info("one"), "READY"), list.set(info("one"), "DRAINING")];
+  await Promise.all([...paused, list.set({ ...info("one"), left: true }, "DISCONNECTED")]);
+  await list.set(info("lost"), "DISCONNECTED");
+  await list.set(info("another"), "DISCONNECTED");
+  expect(told).toEqual([["one"], ["one"], []]);
+});
+
 test("a gateway that ends leaves no connection on the list, whichever come and go meanwhile", async () => {
   const there = new Set<string>();
   const store: ConnectionListParts["store"] = {

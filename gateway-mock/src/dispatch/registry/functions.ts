@@ -38,7 +38,7 @@ import { FunctionQueues } from "./function-queues.ts";
 import { isNewest, type RegistryState } from "./is-newest.ts";
 import type { LaneAdoptions } from "./lane-adoptions.ts";
 import { PublishedGraphs } from "./published-graphs.ts";
-import { retiredWarning } from "./retired-warning.ts";
+import { RegistrationWarnings } from "./registration-warnings.ts";
 import { TrustInSilence } from "./trust-in-silence.ts";
 
 /**
@@ -94,6 +94,7 @@ export class Functions {
   /** The deployment of each app that was recorded here last, and when that was, monotonic. */
   readonly #saved = new Map<string, { readonly fingerprint: string; readonly atMs: number }>();
   readonly #silence: TrustInSilence;
+  readonly #warnings: RegistrationWarnings;
   /** A look at the store's version that has not begun. */
   #renewal: Promise<void> | null = null;
   #last: Promise<void> = Promise.resolve();
@@ -109,6 +110,7 @@ export class Functions {
     this.#parts = parts;
     this.#store = parts.store;
     this.#silence = new TrustInSilence(parts.clock);
+    this.#warnings = new RegistrationWarnings({ ...parts, isForDevelopment: parts.settings.awayMs === 0 });
     this.controls = new Controls(parts.emit);
   }
 
@@ -195,11 +197,8 @@ export class Functions {
       if (changed.length === 0) return;
       await this.#save(changed, startedMs);
       const atMs = this.#parts.clock.monotonicMs();
-      for (const app of changed) {
-        this.#saved.set(app.id, { fingerprint: fingerprint(app), atMs });
-        const warning = retiredWarning(app, (slug) => this.#byId.get(slug)?.active !== false);
-        if (warning !== null) this.#parts.log("warn", warning);
-      }
+      for (const app of changed) this.#saved.set(app.id, { fingerprint: fingerprint(app), atMs });
+      await this.#warnings.check(changed, (slug) => this.#byId.get(slug)?.active !== false);
     });
   }
 

@@ -16,8 +16,10 @@ const AWAY_AFTER_MS = 500;
 export const SETTLE_MS = 3_000;
 /** Warnings of one kind are this far apart, with a count of those between. */
 const WARN_EVERY_MS = 10_000;
-/** What took longer to be answered may have found the database standing still: leases could not be extended. */
-const STOOD_STILL_MS = 5_000;
+/** What takes longer to be answered may have found the database standing still: leases could not be extended. */
+export const STOOD_STILL_MS = 5_000;
+/** A write of the gateway's own is answered within this where only one statement had to wait. */
+const PROBED_MS = 2_000;
 /** A commit that takes longer is logged. */
 const SLOW_COMMIT_MS = 2_000;
 
@@ -30,7 +32,12 @@ export interface Availability {
   recordTrouble(error: unknown, trouble: Exclude<PgTrouble, "data">): void;
   /** A write that is no trouble in itself was refused: the database takes none. */
   recordRefusal(error: unknown): void;
-  /** Whether writes are refused while other calls are answered. */
+  /**
+   * No write may end, though reads are answered: as while the only synchronous standby is away, or no connection is given
+   * to write on. It is so until something is written.
+   */
+  recordNoAnswer(): void;
+  /** Whether writes are refused, or do not end, while other calls are answered. */
   readonly refuses: boolean;
   /** The database is another one, or an earlier one: other gateways have something to say first, as after an outage. */
   recordMoved(): void;
@@ -108,6 +115,13 @@ export function createAvailability({ url, timers, log, monotonicMs }: Availabili
       refuses = true;
       down(error, "accepts no writes");
     },
+    recordNoAnswer() {
+      if (refuses) return;
+      refuses = true;
+      const noWrite = new Error("no write has ended for some seconds");
+      down(noWrite, NO_END);
+      timers.set(PROBED_MS, () => refuses && down(noWrite, NO_END), { unref: true });
+    },
     get refuses() {
       return refuses;
     },
@@ -126,6 +140,7 @@ export function createAvailability({ url, timers, log, monotonicMs }: Availabili
   };
 }
 
+const NO_END = "does not finish writes";
 const KEPT = `Leases that expired meanwhile are kept for their workers for ${SETTLE_MS / 1000} s.`;
 
 interface Settling extends Pick<Availability, "recordDuration" | "recordCommit"> {

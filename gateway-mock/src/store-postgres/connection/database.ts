@@ -5,9 +5,9 @@
 import { setMaxListeners } from "node:events";
 import { backoffDelayMs, type Log, type Random, sleep, type Timers, withTimeout } from "@holdfast/core";
 import postgres from "postgres";
-import { type Availability, createAvailability } from "./availability.ts";
+import { type Availability, createAvailability, STOOD_STILL_MS } from "./availability.ts";
 import { createDoubts, type Doubts } from "./doubts.ts";
-import { ConnectionLost, safeMessage, storeFailed, troubleOf, WritesRefused } from "./pg-errors.ts";
+import { ConnectionLost, isTimeout, safeMessage, storeFailed, troubleOf, WritesRefused } from "./pg-errors.ts";
 import { driversPool, lanes, openPool, type Pool } from "./pool.ts";
 import { type SettingsBy, startupSettings } from "./session-settings.ts";
 import { createWriteProbe, type WriteProbe } from "./write-probe.ts";
@@ -68,6 +68,10 @@ export interface Database {
   readonly doubts: Doubts;
   /** Asks whether writes work, after one was refused as if they did not. */
   readonly acceptsWrites: WriteProbe;
+  /** Nothing could be written for a while: nothing is claimed, and the database counts as away, until something is. */
+  suspectWrites(): void;
+  /** As `answer`; suspects that no write ends when it takes long. For what is asked all the time. */
+  attended<T>(answer: Promise<T>): Promise<T>;
   /** A statement that may be repeated: tried again after lost connections and conflicts, until `retryForMs`. */
   readonly query: Query;
   /** One try of a statement. Rejects with the driver's error. */
@@ -178,6 +182,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     closing: closing.signal,
     onWritable: () => pool.writable(),
   });
+  const suspectWrites = (): void => suspect(availability, acceptsWrites);
   const plain: Query = async <R extends object>(text: string, params: readonly Param[] = []): Promise<R[]> =>
     (await pool.client.run(time.sql(text), params)) as R[];
   const limitMs = Math.min(QUERY_TIMEOUT_MS, Math.max(LEAST_TIMEOUT_MS, options.retryForMs));
@@ -200,6 +205,7 @@ export function openDatabase(options: DatabaseOptions): Database {
         const trouble = troubleOf(error);
         if (trouble !== "data") availability.recordTrouble(error, trouble);
         if (trouble === "connection") doubts.add();
+        if (isTimeout(error)) suspectWrites();
         if (trouble === "unwritable") {
           pool.refused(error);
           void acceptsWrites();
@@ -227,6 +233,8 @@ export function openDatabase(options: DatabaseOptions): Database {
       availability.recordAnswer();
     },
     acceptsWrites,
+    suspectWrites,
+    attended: (answer) => attended(answer, timers, suspectWrites),
     settled: () => settled({ availability, acceptsWrites, doubts, ask: timed, closing: closing.signal }),
     waitToRetry,
     query: (text, params) => retrying("The database rejected a query", (query) => query(text, params)),
@@ -237,6 +245,20 @@ export function openDatabase(options: DatabaseOptions): Database {
       await pool.end();
     },
   };
+}
+
+function suspect(availability: Availability, acceptsWrites: WriteProbe): void {
+  availability.recordNoAnswer();
+  void acceptsWrites();
+}
+
+async function attended<T>(answer: Promise<T>, timers: Timers, onLate: () => void): Promise<T> {
+  const alarm = timers.set(STOOD_STILL_MS, onLate, { unref: true });
+  try {
+    return await answer;
+  } finally {
+    alarm.cancel();
+  }
 }
 
 interface Settling extends Pick<Database, "availability" | "acceptsWrites" | "doubts"> {

@@ -47,7 +47,9 @@ const UNWRITABLE_CODES = /^(25006|53...|58...|55000)$/;
 /** The server stops giving out transaction ids; the code is that of statements which are too large, too. */
 const OUT_OF_IDS = /wraparound/;
 
-const CONFLICT_CODES = new Set(["40001", "40P01", "55P03", "57014", "25P02"]);
+/** The server's limit for a statement was over. */
+const STATEMENT_TIMEOUT = "57014";
+const CONFLICT_CODES = new Set(["40001", "40P01", "55P03", STATEMENT_TIMEOUT, "25P02"]);
 
 export class ConnectionLost extends Error {
   readonly code = "CONNECTION_CLOSED";
@@ -64,6 +66,8 @@ export function troubleOf(error: unknown): PgTrouble {
   if (UNWRITABLE_CODES.test(code) || (code === "54000" && OUT_OF_IDS.test(messageOf(error)))) return "unwritable";
   return CONFLICT_CODES.has(code) ? "conflict" : "data";
 }
+
+export const isTimeout = (error: unknown): boolean => codeOf(error) === STATEMENT_TIMEOUT;
 
 export function codeOf(error: unknown): string {
   if (typeof error !== "object" || error === null) return "";

@@ -232,6 +232,24 @@ export async function recallJobs(
   return counts;
 }
 
+/** Gateways say every 5 s that they are there. */
+const GATEWAY_GONE_MS = 7_000;
+
+/** The whole queue is read for it, once: only where no other gateway is there. */
+const RENEW = `WITH held AS MATERIALIZED (
+  SELECT id FROM holdfast.queue
+  WHERE leased_by IS NOT NULL AND kind IN ('pass', 'step') AND available_at < now() + ${intervalOf("$2::float8")}
+    AND NOT EXISTS (SELECT FROM holdfast.gateways
+      WHERE id <> $1 AND seen_at > now() - interval '${GATEWAY_GONE_MS} ms')
+  ORDER BY id FOR UPDATE SKIP LOCKED
+)
+UPDATE holdfast.queue q SET available_at = now() + ${intervalOf("$2::float8")}
+FROM held WHERE q.id = held.id AND ${amongThe("held")} RETURNING q.id`;
+
+export async function renewLeases(query: Query, gatewayId: string, leaseMs: number): Promise<number> {
+  return (await query(RENEW, [gatewayId, leaseMs])).length;
+}
+
 async function change<Lease extends Fence>(
   query: Query,
   text: string,

@@ -16,6 +16,8 @@ import { type CommitHooks, commitBatch, recoverBatch, type SentBatch } from "./c
 import { type Remembering, WriterConnections } from "./writer-connections.ts";
 
 /** So often a batch may be refused as if nothing could be written, while something can. */
+/** Without a connection of the writer's for so long it is asked whether anything can be written at all. */
+const NO_CONNECTION_MS = 2_000;
 const MAX_OWN_FAULTS = 3;
 /** A unit that waits for its outcome. */
 export interface Entry {
@@ -115,7 +117,7 @@ export function createBatchRunner(database: Database, writerId: string, remember
         if (units.length === 0) return;
         const batch = connections.nextBatch();
         const beganMs = monotonicMs();
-        const outcomes = await commitBatch(on, { writerId, batch }, units, hooks);
+        const outcomes = await database.attended(commitBatch(on, { writerId, batch }, units, hooks));
         const tookMs = monotonicMs() - beganMs;
         stats.busyMs += tookMs;
         stats.histograms.seconds.observe(tookMs / 1000);
@@ -129,6 +131,8 @@ export function createBatchRunner(database: Database, writerId: string, remember
         availability.recordTrouble(error, trouble);
         if (trouble === "conflict") last.sent = null;
         else await connections.end();
+        // Other connections may be given, as at the server's limit: what they read says nothing of writes.
+        if (trouble === "connection" && monotonicMs() - startedMs > NO_CONNECTION_MS) database.suspectWrites();
         stats.retries += 1;
         if (trouble === "unwritable" && (await database.acceptsWrites())) ownFaults += 1;
         if (ownFaults >= MAX_OWN_FAULTS) return refuse(entries, error);

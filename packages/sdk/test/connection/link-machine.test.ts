@@ -208,6 +208,26 @@ describe("Link machine", () => {
     expect(link.send({ type: "FRAME", generation: old, frame: closing })).toEqual([]);
   });
 
+  it("LINK-4: once a draining gateway has left, the next attempt does not wait as long as the ones before", () => {
+    const link = machine();
+    link.send({ type: "CONNECT", resumed: false });
+    const old = link.becomeReady();
+    link.send({ type: "TIMER", timer: "uptime", generation: old });
+    link.send({ type: "FRAME", generation: old, frame: closing });
+    const generationOf = (): number => (link.open.attempt.step === "none" ? -1 : link.open.attempt.generation);
+    for (const failures of [2, 3, 4]) {
+      link.send({ type: "TIMER", timer: "backoff", generation: generationOf() });
+      const message = "GATEWAY_CLOSING";
+      link.send({ type: "START_FAILED", generation: generationOf(), message, unauthorized: false });
+      expect(link.open.memory.failures).toBe(failures);
+    }
+    const waiting = generationOf();
+    const after = link.send({ type: "SOCKET_CLOSED", generation: old, code: 1001, reason: "" });
+    expect(after).toContainEqual({ do: "CANCEL_TIMERS", generation: waiting });
+    expect(after).toContainEqual({ do: "WAIT", generation: generationOf(), failures: 1 });
+    expect(generationOf()).not.toBe(waiting);
+  });
+
   it("LINK-6: only a stable connection resets the failure count", () => {
     const link = machine();
     link.send({ type: "CONNECT", resumed: false });

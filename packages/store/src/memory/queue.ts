@@ -176,6 +176,17 @@ export class Queue {
     });
   }
 
+  /** Leases of what workers have end no earlier than in so long. */
+  renew(leaseMs: number): number {
+    const endMs = this.#clock.nowMs() + leaseMs;
+    const held = [...this.rows.values()].filter(
+      ({ kind, leasedBy, availableMs }) =>
+        (kind === "pass" || kind === "step") && leasedBy !== null && availableMs < endMs,
+    );
+    for (const job of held) job.availableMs = endMs;
+    return held.length;
+  }
+
   release(releases: readonly LeaseRelease[]): boolean[] {
     return releases.map((release) => {
       const job = this.#held(release);

@@ -85,6 +85,10 @@ export class ReadsOnTables implements Reads {
     return this.#access.call(() => this.#tables.registry.mark());
   }
 
+  recentBuilds(appId: string, version: string): Promise<readonly string[]> {
+    return this.#access.call(() => this.#tables.registry.recentBuilds(appId, version));
+  }
+
   listConnections(): ReturnType<Reads["listConnections"]> {
     return this.#access.call(() => this.#tables.registry.connections());
   }

@@ -21,12 +21,17 @@ interface Group {
   /** Since when it counts as the newest. */
   since: number;
   seenMs: number;
+  /** When the last of its workers said that it ends; later than `seenMs`: it has not been there since. */
+  leftMs: number;
+  /** What `since` would have been then. */
+  leftAt: number;
   readonly version: string;
   readonly slugs: readonly string[];
   readonly queues: Readonly<Record<string, string>>;
 }
 
 const GONE_MS = 60_000;
+const GATEWAY_GONE_MS = 7_000;
 const KEPT_MS = 7 * 86_400_000;
 
 /** Deployments of apps, their functions, and who is connected. */
@@ -141,8 +146,26 @@ export class Registry {
     this.#connections.set(record.id, { record: { ...record, connectedMs }, seenMs: this.#clock.nowMs() });
   }
 
-  removeConnections(ids: readonly string[]): void {
+  removeConnections(ids: readonly string[], left: readonly string[] = []): void {
+    const ended = left.flatMap((id) => this.#connections.get(id)?.record.versions ?? []);
     for (const id of ids) this.#connections.delete(id);
+    for (const [appId, groups] of this.#groups) {
+      for (const group of groups) {
+        const isLast = ended.includes(`${appId}@${group.version}`) && !this.#isConnected(appId, group);
+        if (isLast) Object.assign(group, { leftMs: this.#clock.nowMs(), leftAt: this.#order });
+      }
+    }
+  }
+
+  #isConnected(appId: string, { version }: Group): boolean {
+    return [...this.#connections.values()].some(({ record }) => record.versions.includes(`${appId}@${version}`));
+  }
+
+  recentBuilds(appId: string, version: string): readonly string[] {
+    return (this.#groups.get(appId) ?? [])
+      .filter((group) => group.version === version && group.seenMs > this.#clock.nowMs() - GONE_MS)
+      .map(({ hash }) => hash)
+      .sort(byText);
   }
 
   touchConnections(gatewayId: string, staleAfterMs: number): void {
@@ -173,6 +196,11 @@ export class Registry {
     this.#gateways.set(gatewayId, this.#clock.nowMs());
   }
 
+  hasOtherGateway(gatewayId: string): boolean {
+    const afterMs = this.#clock.nowMs() - GATEWAY_GONE_MS;
+    return [...this.#gateways].some(([id, seenMs]) => id !== gatewayId && seenMs > afterMs);
+  }
+
   /** Signs of life move along with time that is skipped. */
   skip(ms: number): void {
     for (const connection of this.#connections.values()) connection.seenMs += ms;
@@ -198,12 +226,26 @@ export class Registry {
     if (!known) {
       const slugs = app.functions.map(({ slug }) => slug);
       const { version } = app;
-      groups.push({ hash: hashOf(app), since: this.#order, seenMs: nowMs, version, slugs, queues: queuesOf(app) });
+      const since = this.#order;
+      groups.push({
+        hash: hashOf(app),
+        since,
+        seenMs: nowMs,
+        leftMs: -1,
+        leftAt: 0,
+        version,
+        slugs,
+        queues: queuesOf(app),
+      });
       return;
     }
     const newer = groups.filter(({ since }) => since > known.since);
-    const isGone = trustsSilence && newer.every(({ seenMs }) => seenMs <= nowMs - GONE_MS);
-    const wasAway = awayMs === 0 || newer.some(({ seenMs }) => seenMs - known.seenMs > awayMs);
+    const isThere = (group: Group): boolean => group.version !== known.version && this.#isConnected(app.id, group);
+    const isSilent = (group: Group): boolean => hasLeft(group) || group.seenMs <= nowMs - GONE_MS;
+    const isGone = trustsSilence && newer.every((group) => isSilent(group) && !isThere(group));
+    // It has been replaced as none of it was there.
+    const gaveWay = hasLeft(known) && newer.every(({ since }) => since > known.leftAt);
+    const wasAway = awayMs === 0 || gaveWay || newer.some(({ seenMs }) => seenMs - known.seenMs > awayMs);
     const isBack = startedAgoMs !== undefined && nowMs - startedAgoMs > known.seenMs && wasAway;
     if (newer.length > 0 && (isGone || isBack)) known.since = this.#order;
     known.seenMs = nowMs;
@@ -240,6 +282,8 @@ export class Registry {
     return gone.length > 0;
   }
 }
+
+const hasLeft = ({ leftMs, seenMs }: Group): boolean => leftMs >= seenMs;
 
 /** Equal for workers of one deployment. */
 function hashOf({ id, version, sdk, functions }: AppRecord): string {

@@ -142,6 +142,11 @@ export class StoreOnTables extends ReadsOnTables implements Store {
     return this.#access.call(() => releaseLeases({ queue, flowRules }, releases));
   }
 
+  renewLeases(gatewayId: string, leaseMs: number): Promise<number> {
+    const { registry, jobs } = this.#tables;
+    return this.#access.call(() => (registry.hasOtherGateway(gatewayId) ? 0 : jobs.renew(leaseMs)));
+  }
+
   recallJobs(wants: Parameters<Store["recallJobs"]>[0]): ReturnType<Store["recallJobs"]> {
     return this.#access.call(() => this.#tables.jobs.recall(wants));
   }
@@ -256,8 +261,8 @@ export class StoreOnTables extends ReadsOnTables implements Store {
     return this.#access.call(() => this.#tables.registry.saveConnection(connection));
   }
 
-  removeConnections(ids: readonly string[]): Promise<void> {
-    return this.#access.call(() => this.#tables.registry.removeConnections(ids));
+  removeConnections(ids: readonly string[], left?: readonly string[]): Promise<void> {
+    return this.#access.call(() => this.#tables.registry.removeConnections(ids, left));
   }
 
   touchGateway(gatewayId: string): Promise<void> {

@@ -134,6 +134,12 @@ export interface Store
   releaseLeases(leases: readonly LeaseRelease[]): Promise<readonly boolean[]>;
 
   /**
+   * For a gateway that starts: while no gateway was there no one could extend a lease. Where no other one has been seen in
+   * the last seconds, leases of what workers have run on for at least `leaseMs` from now. Returns how many were moved.
+   */
+  renewLeases(gatewayId: string, leaseMs: number): Promise<number>;
+
+  /**
    * Makes jobs due that were put off (`holdMs`), the oldest first; how many for each want. What one want has no other
    * gets.
    */
@@ -202,7 +208,8 @@ export interface Store
    * uuid each got when first seen. A deployment that was never seen before is the newest of its app: its functions are
    * as it has them, and those it does not have are no longer active. An older one changes nothing while a newer one is
    * there: one that was recorded within the last minute. Unless it has come back: a process of it began after it was
-   * recorded last, and it had been away for a while by the time that a newer one was recorded last. All or nothing.
+   * recorded last, and it had been away for a while by the time that a newer one was recorded last. Or the workers of
+   * the newer ones have all said that they end (`removeConnections`). All or nothing.
    * @throws HoldfastError `FUNCTION_TAKEN` when another app has a function of the same slug: a deployment that was
    *   there within the last minute has it, or runs of it have not ended
    */
@@ -215,12 +222,18 @@ export interface Store
    * not count. Every gateway asks for it every two seconds, so it is cheap.
    */
   registryMark(): Promise<string>;
+  /** What tells builds of this version of an app apart that were recorded within the last minute: one text for each. */
+  recentBuilds(appId: string, version: string): Promise<readonly string[]>;
 
   /** Records that this gateway is alive; call it every five seconds or so. */
   touchGateway(gatewayId: string): Promise<void>;
   /** Who is connected where. */
   saveConnection(connection: ConnectionRecord): Promise<void>;
-  removeConnections(connectionIds: readonly string[]): Promise<void>;
+  /**
+   * `left`: those of them whose workers said that they end. A deployment whose version no other connection has, at
+   * whatever gateway, counts from then on as one that has been silent for a minute.
+   */
+  removeConnections(connectionIds: readonly string[], left?: readonly string[]): Promise<void>;
   /**
    * Marks this gateway's connections as seen, and removes what is past its time: connections that were not marked for
    * `staleAfterMs`, event keys older than 24 hours, marks of stores that are long gone. Call it every half minute or

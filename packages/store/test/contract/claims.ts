@@ -222,6 +222,19 @@ export function claimsContract(bench: ContractBench): void {
       expect(await bench.store.releaseLeases([{ jobId: run.jobId, epoch: 1, lost: false }])).toEqual([false]);
     });
 
+    it("a gateway that starts where no other one is there renews leases of what workers have", async () => {
+      const run = await seedLeased(bench.store, "unattended", 0);
+      await bench.store.touchGateway("gw-old");
+      expect(await bench.store.renewLeases("gw-new", 60_000)).toBe(0);
+      // It counts as gone soon, with the time that is skipped or by itself.
+      expect(await bench.store.renewLeases("gw-old", 60_000)).toBeGreaterThanOrEqual(1);
+      expect(await claimOne(bench.store, "unattended")).toBeUndefined();
+      expect(await bench.store.renewLeases("gw-old", 30_000), "none is shortened").toBe(0);
+      const lease = { jobId: run.jobId, epoch: 1, gatewayId: "gw-a", leaseMs: 0 };
+      expect(await bench.store.extendLeases([lease])).toEqual([true]);
+      expect(await claimOne(bench.store, "unattended")).toMatchObject({ epoch: 2 });
+    });
+
     it("a released lease can be reclaimed by its worker through any gateway, until another gateway claims the job", async () => {
       const run = await seedLeased(bench.store, "moved", 60_000);
       const fence = { jobId: run.jobId, epoch: 1 };

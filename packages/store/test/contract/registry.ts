@@ -152,6 +152,100 @@ export function registryContract(bench: ContractBench): void {
       expect(await newest()).toBe("2");
     });
 
+    const connectionOf = (appId: string, version: string) => ({
+      id: newId(),
+      gatewayId: `g-${appId}`,
+      instanceId: "i",
+      appIds: [appId],
+      versions: [`${appId}@${version}`],
+      queues: ["*"],
+      partitions: [],
+      capacity: 10,
+      status: "READY",
+      connectedMs: 1_700_000_000_000,
+    });
+
+    it("a deployment whose last worker said that it ends is gone at once, and an older one that is there is the newest", async () => {
+      const id = `left "${newId()}"`;
+      const newest = async () =>
+        (await bench.store.loadRegistry()).deployments.find(({ appId }) => appId === id)?.version;
+      const [one, two] = [appOf(id, "1", ["a"]), appOf(id, "2", ["b"])];
+      const [first, second, third] = [connectionOf(id, "2"), connectionOf(id, "2"), connectionOf(id, "2")];
+      await bench.store.saveApps([one]);
+      await bench.store.saveApps([two]);
+      for (const each of [first, second, connectionOf(id, "1")]) await bench.store.saveConnection(each);
+      // Another one of it is still there, and is lost without a word: it may be about to connect again.
+      await bench.store.removeConnections([first.id], [first.id]);
+      await bench.another().saveApps([one]);
+      expect(await newest()).toBe("2");
+      await bench.store.removeConnections([second.id], []);
+      await bench.another().saveApps([one]);
+      expect(await newest()).toBe("2");
+      // Connects again, and ends.
+      await bench.store.saveConnection(third);
+      await bench.store.removeConnections([third.id], [third.id]);
+      await bench.another().saveApps([one], { trustsSilence: false });
+      expect(await newest()).toBe("2");
+      // One that has come meanwhile is seen, although it was known and nothing was recorded of it.
+      const late = connectionOf(id, "2");
+      await bench.store.saveConnection(late);
+      await bench.another().saveApps([one]);
+      expect(await newest()).toBe("2");
+      await bench.store.removeConnections([late.id], [late.id]);
+      await bench.another().saveApps([one]);
+      expect(await newest()).toBe("1");
+      // Replaced as it had left, it is back with a process that was started since, without the minute.
+      await bench.store.skipTime(2_000);
+      await bench.store.saveApps([two], { startedAgoMs: 1_000 });
+      expect(await newest()).toBe("2");
+    });
+
+    it("an older deployment whose only worker ends and is started again changes nothing in the middle of a deploy", async () => {
+      const id = `again-${newId()}`;
+      const newest = async () =>
+        (await bench.store.loadRegistry()).deployments.find(({ appId }) => appId === id)?.version;
+      const [one, two] = [appOf(id, "1", ["a"]), appOf(id, "2", ["b"])];
+      const older = connectionOf(id, "1");
+      await bench.store.saveApps([one]);
+      await bench.store.saveApps([two]);
+      for (const each of [older, connectionOf(id, "2")]) await bench.store.saveConnection(each);
+      await bench.store.removeConnections([older.id], [older.id]);
+      await bench.store.skipTime(2_000);
+      await bench.store.saveApps([one], { startedAgoMs: 1_000 });
+      expect(await newest()).toBe("2");
+      await bench.store.saveConnection(connectionOf(id, "1"));
+      await bench.store.saveApps([one]);
+      expect(await newest()).toBe("2");
+    });
+
+    it("of builds without a version none is gone when a worker of one of them ends: they cannot be told apart", async () => {
+      const id = `same-${newId()}`;
+      const active = async () =>
+        (await bench.store.loadRegistry()).functions.filter(({ appId, active }) => appId === id && active);
+      const [one, two] = [appOf(id, "", ["a"]), appOf(id, "", ["b"])];
+      const [older, newer] = [connectionOf(id, ""), connectionOf(id, "")];
+      await bench.store.saveApps([one]);
+      await bench.store.saveApps([two]);
+      for (const each of [older, newer]) await bench.store.saveConnection(each);
+      await bench.store.removeConnections([newer.id], [newer.id]);
+      await bench.store.saveApps([one]);
+      expect(await active()).toMatchObject([{ name: "b" }]);
+    });
+
+    it("the builds of a version are those that were recorded within the last minute", async () => {
+      const id = `builds-${newId()}`;
+      await bench.store.saveApps([appOf(id, "", ["a"])]);
+      expect(await bench.store.recentBuilds(id, "")).toHaveLength(1);
+      await bench.another().saveApps([appOf(id, "", ["a", "b"])]);
+      await bench.store.saveApps([appOf(id, "1", ["a", "b"])]);
+      const builds = await bench.store.recentBuilds(id, "");
+      expect(new Set(builds).size).toBe(2);
+      expect(await bench.another().recentBuilds(id, "")).toEqual(builds);
+      await bench.store.skipTime(2 * MINUTE_MS);
+      await bench.store.saveApps([appOf(id, "", ["a"])]);
+      expect(await bench.store.recentBuilds(id, "")).toHaveLength(1);
+    });
+
     it("nothing follows from the silence of newer deployments where it may be the database that was away", async () => {
       const id = `silent-${newId()}`;
       const newest = async () =>

@@ -21,6 +21,7 @@ export const LINK_START: LinkState = { phase: "idle", closing: false };
  * LINK-3. Once shutdown began no WORKER_READY is sent: a connection announces itself with WORKER_PAUSE.
  * LINK-4. While a gateway drains, its connection stays the active one until its replacement is ready; then it is closed.
  *     A second GATEWAY_CLOSING, or one of an old connection, changes nothing.
+ *     Where it ends before, the next attempt is made as after a first failure: the gateway may be back.
  * LINK-5. A peer that answered none of the last two heartbeats when the next is due is dead: its socket is destroyed.
  * LINK-6. Failures are counted up by every attempt that fails and every connection that ends before it held for the minimum
  *     uptime; only such a steady connection clears them. Every attempt but the first one waits as its count says, and
@@ -267,12 +268,13 @@ function drain(state: Open, active: ActiveLink): Next<LinkState, LinkEffect> {
 
 function lose(state: Open, active: ActiveLink, how: string, first: readonly LinkEffect[]): Next<LinkState, LinkEffect> {
   const { generation } = active;
-  const lost: Open = { ...state, active: null };
+  const [lost, ended] = leaveLongWait({ ...state, active: null }, active);
   const [after, effects] = reconnect(lost, active);
   return [
     after,
     [
       ...first,
+      ...ended,
       { do: "CANCEL_TIMERS", generation },
       { do: "LINK_DOWN", generation },
       {
@@ -285,6 +287,13 @@ function lose(state: Open, active: ActiveLink, how: string, first: readonly Link
       { do: "STATE_CHANGED" },
     ],
   ];
+}
+
+/** While the gateway drained there was no other one, so the attempts have become rare. */
+function leaveLongWait(state: Open, lost: ActiveLink): readonly [Open, readonly LinkEffect[]] {
+  if (!lost.draining || state.attempt.step !== "waiting") return [state, []];
+  const [none, effects] = failAttempt(state);
+  return [{ ...none, memory: { ...none.memory, failures: 0 } }, effects];
 }
 
 function shutDown(state: Open): Next<LinkState, LinkEffect> {

@@ -70,7 +70,7 @@ export function encodeReply(identity: RequestIdentity, content: ReplyContent, sd
   if (response.byteLength <= MAX_REPLY_BYTES) return response;
   throw new HoldfastError(
     "FRAME_TOO_LARGE",
-    `The result is ${response.byteLength} bytes; the limit for a reply is ${MAX_REPLY_BYTES}. Store large data elsewhere and return a reference.`,
+    `What the run reports has ${response.byteLength} bytes; the limit for a reply is ${MAX_REPLY_BYTES}. Store large data elsewhere and return a reference.`,
   );
 }
 

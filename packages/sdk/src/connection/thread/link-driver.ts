@@ -3,7 +3,6 @@
  * it. Frames about requests go past the machine, straight to the thread.
  */
 import {
-  backoffDelayMs,
   type Clock,
   createDriver,
   type Driver,
@@ -34,6 +33,7 @@ import type { GatewayHttp } from "./gateway-http.ts";
 import { type GatewaySocket, type OpenWebSocket, openGatewaySocket } from "./gateway-socket.ts";
 import { createHeartbeatLog, type HeartbeatLog } from "./heartbeat-log.ts";
 import { LinkClock } from "./link-clock.ts";
+import { reconnectDelayMs } from "./reconnect-delay.ts";
 import type { Emit, LinkNews } from "./thread-effect.ts";
 import { workerConnectFrame } from "./worker-connect.ts";
 
@@ -47,6 +47,8 @@ export interface LinkDriverDeps {
   readonly openWebSocket: OpenWebSocket;
   /** Called whenever something was sent: the end of the turn must release it. */
   readonly scheduleFlush: () => void;
+  /** Whether there is work whose lease has to be extended, or a reply that has not been acknowledged. */
+  readonly hasWork: () => boolean;
 }
 
 export class LinkDriver {
@@ -167,7 +169,7 @@ export class LinkDriver {
         if (effect.kind === "WORKER_HEARTBEAT") this.heartbeat.onSent();
         return this.#sendFrame(effect.generation, { kind: effect.kind });
       case "WAIT":
-        return this.#clock.set("backoff", effect.generation, this.#waitMs(effect.failures, effect.atLeastMs));
+        return this.#clock.set("backoff", effect.generation, this.#waitMs(effect));
       case "SET_TIMER": {
         const delayMs = effect.timer === "open" ? config.openMs : config.minUptimeMs;
         return this.#clock.set(effect.timer, effect.generation, delayMs);
@@ -200,11 +202,9 @@ export class LinkDriver {
     }
   }
 
-  /** A retry time given by the gateway is jittered, so that workers do not all reconnect at once. */
-  #waitMs(failures: number, atLeastMs = 0): number {
-    const { config, random } = this.#deps;
-    const delayMs = backoffDelayMs(config.reconnect, failures, random);
-    return atLeastMs === 0 ? delayMs : Math.max(delayMs, atLeastMs + backoffDelayMs(config.reconnect, 1, random));
+  #waitMs({ failures, atLeastMs = 0 }: Extract<LinkEffect, { do: "WAIT" }>): number {
+    const { config, random, hasWork } = this.#deps;
+    return reconnectDelayMs(config.reconnect, { failures, atLeastMs, hasWork: hasWork() }, random);
   }
 
   #start({ generation, key, excludeGroups }: Extract<LinkEffect, { do: "START" }>): void {

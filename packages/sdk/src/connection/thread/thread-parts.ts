@@ -99,7 +99,8 @@ export function createThreadParts(
     { ...ports, config, http, port, coalescing, counters, doubtNumber, isolated, inFlight },
     emit,
   );
-  const link = new LinkDriver({ ...ports, config, http, scheduleFlush }, emit);
+  const hasWork = (): boolean => inFlight.count > 0 || requests.undelivered().length > 0;
+  const link = new LinkDriver({ ...ports, config, http, scheduleFlush, hasWork }, emit);
   const closing = createClosing({ ...ports, requests, link, http }, emit);
   const listen = outside.listenToSignals;
   const endShutdownWatch = watchForShutdown({ ...ports, ...init.shutdown, listen, closing });
