@@ -95,7 +95,7 @@ test("a graph is drawn, published, started by a form of its input, and followed 
     await completed.check();
     await page.getByRole("button", { name: "Rerun these …" }).click();
     await dialog.getByText("1 run fits. ").waitFor();
-    await dialog.getByText("1 run left out: run again already.").waitFor();
+    await dialog.getByText("1 run that has been rerun already is left out.").waitFor();
     await dialog.getByRole("button", { name: "Do nothing" }).click();
     await completed.uncheck();
     await choice.selectOption({ label: "other" });

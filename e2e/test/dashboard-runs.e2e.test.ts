@@ -68,7 +68,7 @@ describe("The list of runs", () => {
       await page.getByText("2 runs fit.").waitFor();
       expect(await accessibilityProblems(page)).toEqual([]);
       await page.getByRole("button", { name: "Rerun 2 runs" }).click();
-      await page.getByText("Done: 2 done of 2").waitFor();
+      await page.getByText("2 of 2 done").waitFor();
       await page.getByRole("button", { name: "Close" }).click();
       await expect.poll(() => page.locator(".run-row").count()).toBe(4);
       await page.getByRole("link", { name: "Show all" }).click();
@@ -80,7 +80,7 @@ describe("The list of runs", () => {
       await page.getByRole("button", { name: "Rerun these" }).click();
       // Two of the four were run again above; none is, of the reruns.
       await page.getByText("2 runs fit.").waitFor();
-      await page.getByText("2 runs left out: run again already.").waitFor();
+      await page.getByText("2 runs that have been rerun already are left out.").waitFor();
       await page.getByRole("button", { name: "Do nothing" }).click();
       await page.getByLabel("Created").selectOption("range");
       await page.getByLabel("From", { exact: true }).fill("2020-02-01T10:30");

@@ -67,7 +67,7 @@ test("a build is told from the one that made the runs, before it is deployed, an
   const renamed = await run(`replay ${file} --app ${APP}`, built("renamed"));
   expect(renamed).toMatchObject({
     code: 7,
-    stdout: expect.stringMatching(/differs: .*"run:charge".*"run:charge the card"/),
+    stdout: expect.stringMatching(/differs: .*"charge" \(step\.run\).*"charge the card" \(step\.run\)/),
   });
   const shorter = await run(`replay ${file} --app ${APP}`, built("shorter"));
   expect(shorter).toMatchObject({ code: 7 });
@@ -111,7 +111,7 @@ async function typedAppsAreReplayed(file: string): Promise<void> {
     expect(same.stdout + same.stderr).not.toContain("a body of reserve");
     expect(await replay(node, { ...env, ...built("renamed") })).toMatchObject({
       code: 7,
-      stdout: expect.stringMatching(/differs: .*"run:charge".*"run:charge the card"/),
+      stdout: expect.stringMatching(/differs: .*"charge" \(step\.run\).*"charge the card" \(step\.run\)/),
     });
   }
   if ("typescript" in process.features && process.features.typescript) return;

@@ -9,10 +9,12 @@ import "./style/runs.css";
 import "./style/run.css";
 import "./style/pages.css";
 import "./style/faults.css";
+import { nameEnvironments } from "./parts/environment-links.ts";
 import { applyTheme } from "./parts/theme.tsx";
 import { neutraliseTexts } from "./parts/visible-text.ts";
 
 neutraliseTexts();
+nameEnvironments();
 applyTheme();
 document.addEventListener("click", followLinks);
 const place = document.getElementById("app");

@@ -26,6 +26,8 @@ export interface Page {
   readonly within?: string;
   /** In the navigation. */
   readonly label?: string;
+  /** In the navigation only of gateways that may be asked for faults. */
+  readonly needsFaults?: boolean;
   readonly View: ComponentType<ViewProps>;
 }
 
@@ -42,7 +44,7 @@ export const PAGES: readonly Page[] = [
   { href: "/ui/limits", title: "Limits", label: "Limits", View: Limits },
   { href: "/ui/connections", title: "Connections", label: "Connections", View: Connections },
   { href: "/ui/connections/:id/frames", title: "Frames", within: "/ui/connections", View: Frames },
-  { href: "/ui/faults", title: "Faults", label: "Faults", View: Faults },
+  { href: "/ui/faults", title: "Faults", label: "Faults", needsFaults: true, View: Faults },
   { href: "/ui/compare", title: "Compare", within: "/ui/runs", View: Compare },
   { href: "/ui/runs/:id", title: "Run", within: "/ui/runs", View: RunPage },
 ];

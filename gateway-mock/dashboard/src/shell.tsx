@@ -1,23 +1,27 @@
 /** Navigation, the state of the link to the gateway, and the view that the address names. */
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
-import { mayChange, session } from "./data/api.ts";
+import { environment, mayChange, session } from "./data/api.ts";
 import { nowMs } from "./data/clock.ts";
 import { LINK_WORDS, linkNotice } from "./data/link.ts";
 import { startLive } from "./data/live.ts";
-import { path } from "./data/router.ts";
+import { path, setQuery } from "./data/router.ts";
 import { signOut } from "./data/session.ts";
 import { link } from "./data/watch-link.ts";
 import { BrandMark } from "./parts/brand.tsx";
 import { EnvironmentChoice } from "./parts/environment-choice.tsx";
 import { ThemeButton } from "./parts/theme.tsx";
-import { PAGES, pageOf } from "./routes.tsx";
+import { PAGES, type Page, pageOf } from "./routes.tsx";
 
 export function Shell(): JSX.Element {
   const main = useRef<HTMLElement>(null);
   const nav = useRef<HTMLElement>(null);
   const isFirst = useRef(true);
   useEffect(() => startLive(), []);
+  // The address can be given on as it is.
+  useEffect(() => {
+    if (environment.value !== "") setQuery({});
+  }, []);
   const { page, params } = pageOf(path.value);
   const at = path.value;
   // A new view begins for keyboards and screen readers, too.
@@ -40,7 +44,7 @@ export function Shell(): JSX.Element {
         </a>
         <nav class="nav" aria-label="Pages" ref={nav}>
           <ul>
-            {PAGES.filter(({ label }) => label !== undefined).map((one) => (
+            {PAGES.filter(isInNavigation).map((one) => (
               <li key={one.href}>
                 <a href={one.href} aria-current={one.href === (page.within ?? page.href) ? "page" : undefined}>
                   {one.label}
@@ -60,6 +64,9 @@ export function Shell(): JSX.Element {
     </div>
   );
 }
+
+const isInNavigation = ({ label, needsFaults }: Page): boolean =>
+  label !== undefined && (needsFaults !== true || session.value?.noFaults === null);
 
 /** Not by `scrollIntoView`, which has the next Tab go on behind what it shows, and the link to the content is before that. */
 function showCurrent(nav: HTMLElement | null): void {

@@ -1,6 +1,7 @@
 /** Bulk jobs on the command line: a look before, progress while they are under way, and `bulk`, which shows them. */
 import { createInterface } from "node:readline/promises";
 import { sleep, systemTimers } from "@holdfast/core";
+import { usage } from "../config/settings.ts";
 import { type CommandContext, clientOf, readOptions } from "./context.ts";
 import { EXIT, type ExitCode } from "./exit-codes.ts";
 import type { GatewayClient } from "./gateway-client.ts";
@@ -113,8 +114,11 @@ function endText({ status, done, skipped, failed, errors }: ShownBulk): string {
 export async function showBulk(context: CommandContext): Promise<ExitCode> {
   const { json, stop } = readOptions(BULK_OPTIONS, context);
   const { output, args } = context;
-  const client = clientOf(context);
   const [id] = args;
+  if (id === undefined && stop) {
+    throw usage('Which job? "holdfast-gateway bulk <job> --stop" stops one; "holdfast-gateway bulk" lists them.');
+  }
+  const client = clientOf(context);
   if (id !== undefined && stop) await client.post(`/v1/bulk/${encodeURIComponent(id)}/stop`);
   const jobs =
     id === undefined

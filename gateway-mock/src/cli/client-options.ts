@@ -80,20 +80,20 @@ const WAIT_OPTIONS = {
 export const SEND_OPTIONS = {
   data: {
     kind: TEXT,
-    flag: { name: "data", takes: "<json>" },
+    flag: { name: "data", takes: "<json>", isOnce: true },
     variables: [],
     default: "{}",
     doc: "the event's data; @file reads a file, - reads stdin",
   },
   id: {
     kind: TEXT,
-    flag: { name: "id", takes: "<id>" },
+    flag: { name: "id", takes: "<id>", isOnce: true },
     variables: [],
     doc: "the event's id: sent again with the same one it starts nothing twice",
   },
   at: {
     kind: TEXT,
-    flag: { name: "at", takes: "<time>" },
+    flag: { name: "at", takes: "<time>", isOnce: true },
     variables: [],
     doc: "when the event happens, such as 2027-01-31T09:00:00Z: runs start then; default: now",
   },

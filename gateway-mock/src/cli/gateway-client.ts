@@ -15,6 +15,7 @@ import { isRecord, parseJsonBytes } from "@holdfast/protocol";
 import type { GatewayKey } from "../config/keys-config.ts";
 import { ENVIRONMENT_HEADER } from "../http/guard.ts";
 import { hashSigningKey } from "../http/keys.ts";
+import { lackOf } from "./answers.ts";
 import { DEV_URL, gatewayAddress } from "./gateway-url.ts";
 
 const CALL_TIMEOUT_MS = 30_000;
@@ -93,8 +94,12 @@ export function gatewayClient(settings: ClientSettings): GatewayClient {
       await sleep(systemTimers, STARTING_PAUSE_MS);
       answer = await withBearer(method, path, body);
     }
-    // What a gateway of this version answers; it is printed, and little else depends on it.
-    if (answer.ok) return answer.body as T;
+    if (answer.ok) {
+      const lack = lackOf(method, path, body, answer.body);
+      if (lack !== null) throw noGateway({ url, path }, `gave ${answer.status} and ${lack}`);
+      // What a gateway of this version answers; it is printed, and little else depends on it.
+      return answer.body as T;
+    }
     const isEvent = path.startsWith("/e/");
     const hasKey = isEvent ? eventKey !== NO_EVENT_KEY : bearers.length > 0;
     throw refusal(answer, { url, hasKey, kind: isEvent ? "event" : "signing", hasFile: settings.keys !== undefined });
@@ -106,8 +111,12 @@ export function gatewayClient(settings: ClientSettings): GatewayClient {
     put: (path, body) => call("PUT", path, body),
     delete: (path) => call("DELETE", path),
     async sendEvents(events) {
-      const { ids } = await call<{ ids?: unknown }>("POST", `/e/${encodeURIComponent(eventKey)}`, events);
-      return Array.isArray(ids) ? ids.map(String) : [];
+      const { ids } = await call<{ readonly ids: readonly unknown[] }>(
+        "POST",
+        `/e/${encodeURIComponent(eventKey)}`,
+        events,
+      );
+      return ids.map(String);
     },
     async headers() {
       // Which form of the key is accepted is known after a call.
@@ -196,11 +205,24 @@ function bodyOf(bytes: Uint8Array, { status }: Response, { url, path }: Called):
   } catch {
     // Below.
   }
-  throw new HoldfastError(
-    "GATEWAY_UNREACHABLE",
-    `What answers at ${url} is not a Holdfast gateway: ${shownPath(path)} gave ${status} and no JSON object.`,
-  );
+  if (PROXY_STATUS.has(status)) throw proxyAnswer(url, status);
+  throw noGateway({ url, path }, `gave ${status} and no JSON object`);
 }
+
+/** With these a proxy says that it has no answer from what it stands in front of. */
+const PROXY_STATUS: ReadonlySet<number> = new Set([502, 503, 504]);
+
+const proxyAnswer = (url: string, status: number): HoldfastError =>
+  new HoldfastError(
+    "GATEWAY_UNREACHABLE",
+    `The proxy in front of the gateway at ${url} answered ${status}: it had no answer from the gateway. Is that running, and where the proxy looks for it?`,
+  );
+
+const noGateway = ({ url, path }: Called, what: string): HoldfastError =>
+  new HoldfastError(
+    "GATEWAY_UNREACHABLE",
+    `What answers at ${url} is not a Holdfast gateway: ${shownPath(path)} ${what}.`,
+  );
 
 /** `fetch` puts the reason into the cause, and of several addresses into its errors. */
 function reasonOf(error: unknown): string {
@@ -218,6 +240,7 @@ interface KeyUsed {
 }
 
 function refusal({ status, body }: Answer, { url, kind, hasKey, hasFile }: KeyUsed): HoldfastError {
+  if (PROXY_STATUS.has(status) && typeof body.code !== "string") return proxyAnswer(url, status);
   const message = typeof body.error === "string" ? body.error : `${url} answered ${status}.`;
   if (status !== 401) return new HoldfastError(codeOf(body.code), message);
   if (hasKey) return new HoldfastError("UNAUTHORIZED", `${message} Give the key that the gateway was started with.`);

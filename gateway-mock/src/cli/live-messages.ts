@@ -7,6 +7,7 @@ import {
   sleep,
   systemRandom,
   systemTimers,
+  type TimerHandle,
 } from "@holdfast/core";
 import { isRecord } from "@holdfast/protocol";
 import { type GatewayClient, isPassing } from "./gateway-client.ts";
@@ -14,6 +15,8 @@ import { type GatewayClient, isPassing } from "./gateway-client.ts";
 /** Gateways send something every 15 s. */
 const SILENT_MS = 45_000;
 const RETRY = { baseMs: 100, factor: 2, maxMs: 2_000, jitter: 0.3 } as const;
+/** A stream that breaks off sooner, with nothing on it, is no sign of a gateway that is back. */
+const STEADY_MS = 1_000;
 
 export interface LiveMessage {
   readonly event: string;
@@ -37,26 +40,58 @@ export async function* liveMessages(
   { signal, onGone, onBack }: LiveOptions,
 ): AsyncGenerator<LiveMessage, void> {
   const reader = { lastId: null as string | null };
-  let hasBegun = false;
+  const link = new LinkNotices(onGone, onBack);
   for (let failures = 0; !signal.aborted; failures += 1) {
     if (failures > 0) await sleep(systemTimers, backoffDelayMs(RETRY, failures, systemRandom), signal);
     if (signal.aborted) return;
+    const recordSteady = (): void => {
+      failures = 0;
+      link.recordSteady();
+    };
+    let steady: TimerHandle | null = null;
     try {
       for await (const message of oneConnection(client, path, reader, signal)) {
-        if (failures > 0 && hasBegun) onBack();
-        failures = 0;
-        hasBegun = true;
-        if (message) yield message;
+        link.hasBegun = true;
+        steady ??= systemTimers.set(STEADY_MS, recordSteady);
+        if (!message) continue;
+        recordSteady();
+        yield message;
       }
-      if (!signal.aborted && failures === 0) onGone("it has closed the stream");
+      if (!signal.aborted) link.recordLoss("it has closed the stream");
     } catch (error) {
       if (signal.aborted) return;
       const isLost = HoldfastError.is(error) && error.code === "POSITION_INVALID";
       if (isLost) reader.lastId = null;
       const isStarting = HoldfastError.is(error) && error.code === "GATEWAY_STARTING";
-      if (!isLost && !isStarting && !(hasBegun && isPassing(error))) throw error;
-      if (failures === 0 && hasBegun) onGone(messageOf(error));
+      if (!isLost && !isStarting && !(link.hasBegun && isPassing(error))) throw error;
+      if (link.hasBegun) link.recordLoss(messageOf(error));
+    } finally {
+      steady?.cancel();
     }
+  }
+}
+
+/** Says once that the gateway is gone, and once that it is back, however often it is tried in between. */
+class LinkNotices {
+  readonly #onGone: (why: string) => void;
+  readonly #onBack: () => void;
+  #isGone = false;
+  /** A stream was open once. */
+  hasBegun = false;
+
+  constructor(onGone: (why: string) => void, onBack: () => void) {
+    this.#onGone = onGone;
+    this.#onBack = onBack;
+  }
+
+  recordLoss(why: string): void {
+    if (!this.#isGone) this.#onGone(why);
+    this.#isGone = true;
+  }
+
+  recordSteady(): void {
+    if (this.#isGone) this.#onBack();
+    this.#isGone = false;
   }
 }
 
@@ -86,6 +121,14 @@ async function* oneConnection(
       throw new HoldfastError("GATEWAY_UNREACHABLE", `No gateway answers at ${client.url}.`, { cause });
     });
     if (response.status !== 200 || !response.body) throw await refusalOf(response);
+    if (!/^text\/event-stream\b/.test(response.headers.get("content-type") ?? "")) {
+      await response.body.cancel().catch(() => {});
+      const what = `its answer to ${path.replace(/\?.*/, "")} is no stream of events`;
+      throw new HoldfastError(
+        "GATEWAY_UNREACHABLE",
+        `What answers at ${client.url} is not a Holdfast gateway: ${what}.`,
+      );
+    }
     yield null;
     const reader = new ServerSentReader();
     const decoder = new TextDecoder();

@@ -8,6 +8,7 @@ import { type CommandContext, readOptions } from "./context.ts";
 import { EXIT, type ExitCode } from "./exit-codes.ts";
 import { printJson } from "./output.ts";
 import { withProgress } from "./progress.ts";
+import { inWordsOfDoctor } from "./read-only-database.ts";
 
 export async function migrateDatabase(context: CommandContext): Promise<ExitCode> {
   const { output } = context;
@@ -33,6 +34,8 @@ export async function migrateDatabase(context: CommandContext): Promise<ExitCode
         () => `Applying ${before.pending.length} migrations …`,
         () => store.migrate(),
       );
+    } catch (error) {
+      throw inWordsOfDoctor(error) ?? error;
     } finally {
       await store.close(0);
     }

@@ -140,7 +140,7 @@ function whereOf({ divergence }: ReplayResult): string {
     case "step-new":
       return `step "${step}" is new, and the run had ended without it`;
     case "step-different":
-      return `step ${recorded} is on record where the code now has ${found}`;
+      return `${recorded} is on record where the code now has ${found}`;
     case "step-order":
       return `step "${step}" comes after "${after}" now`;
     case "handler-stuck":

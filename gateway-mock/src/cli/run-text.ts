@@ -1,5 +1,5 @@
 /** How runs and their steps look on a terminal. Pure; what comes from apps cannot send the terminal commands. */
-import { foldFrames, stackFrames } from "@holdfast/core";
+import { foldFrames, isShownError, partsOf, stackFrames } from "@holdfast/core";
 import { cutText } from "./cut-text.ts";
 import { oneLine, tableText, visible } from "./table.ts";
 
@@ -186,8 +186,27 @@ function withCode(text: string, error: unknown): string {
   return code === undefined || text.includes(code) ? text : `${text} (${code})`;
 }
 
-/** With the frames of Holdfast and Node folded; `--json` has the whole stack. */
+const MAX_DEPTH = 3;
+
+/**
+ * With the frames of Holdfast and Node folded, and below it what it was caused by and what it is made of; `--json` has the
+ * whole stacks.
+ */
 function stackOf(error: unknown): string {
+  return [errorText(error), ...partTexts(error, 0)].join("\n");
+}
+
+function partTexts(error: unknown, depth: number): readonly string[] {
+  if (depth >= MAX_DEPTH || !isShownError(error)) return [];
+  return partsOf(error).flatMap(({ heading, error: part, isCause }) => {
+    const frames = foldFrames(stackFrames(part?.stack ?? "")).map((frame) => `    ${frame}`);
+    const below = part ? partTexts(part, depth + 1) : [];
+    const said = part ? withCode(heading, part) : heading;
+    return [visible([`  ${said}`, ...frames].join("\n")), ...below.map((text) => (isCause ? text : indented(text)))];
+  });
+}
+
+function errorText(error: unknown): string {
   const stack = fieldOf(error, "stack");
   if (stack === undefined) return visible(errorLine(error));
   const frames = stackFrames(stack);

@@ -10,6 +10,7 @@ import { EXIT, type ExitCode } from "./exit-codes.ts";
 import type { GatewayClient } from "./gateway-client.ts";
 import { jsonArgument } from "./json-argument.ts";
 import { cancelsRuns, listenersOf } from "./listeners.ts";
+import { environmentsWith } from "./other-environments.ts";
 import { printJson } from "./output.ts";
 import { withProgress } from "./progress.ts";
 import { runText, type ShownRunDetail } from "./run-text.ts";
@@ -55,7 +56,7 @@ export async function sendEvent(context: CommandContext): Promise<ExitCode> {
   else {
     output.print(shownRuns(runIds, runs, output.isTerminal ? output.columns : 0));
     const keyHint = options.keys === undefined ? " (HOLDFAST_SIGNING_KEY)" : ", which the key file does not have";
-    output.note(await hintFor(client, name, { isLater, started, keyHint }));
+    output.note(await hintFor(context, client, name, { isLater, started, keyHint }));
     if (options.wait && runIds.length === 0) output.note("So --wait has no run to wait for; the event is stored.\n");
   }
   return options.wait ? exitCodeOfRuns(runs) : EXIT.done;
@@ -100,6 +101,7 @@ async function startedNow(client: GatewayClient, eventId: string): Promise<Start
 }
 
 async function hintFor(
+  context: CommandContext,
   client: GatewayClient,
   name: string,
   { isLater, started, keyHint }: { isLater: boolean; started: Started; keyHint: string },
@@ -117,11 +119,21 @@ async function hintFor(
   if (await cancelsRuns(client, name).catch(() => false)) {
     return `${none}; runs that it cancels, or that wait for it, have it.\n`;
   }
+  const elsewhere = await elsewhereHint(context, name).catch(() => "");
+  if (elsewhere !== "") return `${none}. ${elsewhere}\n`;
   if (names.length === 0) return "It started nothing: no function is registered. Is an app connected?\n";
   const near = nearestName(name, names);
   const known =
     near === undefined ? `Triggers are: ${visible(names.slice(0, 10).join(", "))}` : `Did you mean "${visible(near)}"?`;
   return `${none}; runs that wait for it have it. ${known}\n`;
+}
+
+/** The event was meant for another environment, most likely. */
+async function elsewhereHint(context: CommandContext, name: string): Promise<string> {
+  const [first, ...others] = (await environmentsWith(context, name)).map(visible);
+  if (first === undefined) return "";
+  if (others.length === 0) return `The environment ${first} has a function that is: --env ${first}`;
+  return `The environments ${[first, ...others].join(", ")} have one that is: --env ${first}`;
 }
 
 /** @throws HoldfastError `GATEWAY_USAGE` */

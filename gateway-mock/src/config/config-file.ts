@@ -3,15 +3,22 @@ import { readFileSync } from "node:fs";
 import { HoldfastError, messageOf, nearestName } from "@holdfast/core";
 import { isRecord } from "@holdfast/protocol";
 import { gatewayRows } from "./modes.ts";
-import type { ConfigFile } from "./settings.ts";
+import { type ConfigFile, usage } from "./settings.ts";
 
 /** Where editors find what may be in it; ignored. */
 const SCHEMA = "$schema";
 
-/** What a file may hold: the options of a gateway, and how it logs. Undefined: there is none. */
+/**
+ * What a file may hold: the options of a gateway, and how it logs. Undefined: there is none.
+ * @throws HoldfastError `GATEWAY_USAGE`, as for other files that the command line names
+ */
 export function readGatewayFile(path: string | undefined): ConfigFile | undefined {
   if (path === undefined) return undefined;
-  return readConfigFile(path, [...Object.keys(gatewayRows()), "logLevel", "logFormat"]);
+  try {
+    return readConfigFile(path, [...Object.keys(gatewayRows()), "logLevel", "logFormat"]);
+  } catch (error) {
+    throw HoldfastError.is(error) && error.code === "OPTION_INVALID" ? usage(error.message) : error;
+  }
 }
 
 /**

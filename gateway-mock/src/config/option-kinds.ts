@@ -12,7 +12,8 @@ export interface OptionKind<T> {
 
 /** A flag of the command line: followed by a value, perhaps several times, or a switch that sets one. */
 export type OptionFlag =
-  | { readonly name: string; readonly takes: string; readonly isRepeatable?: true }
+  /** `isOnce`: given twice it is refused; of others the last one counts, so that scripts can be given another. */
+  | { readonly name: string; readonly takes: string; readonly isRepeatable?: true; readonly isOnce?: true }
   | { readonly name: string; readonly sets: unknown };
 
 /** One option, written once: type, check, flag, variables, help and the README's table follow from its row. */

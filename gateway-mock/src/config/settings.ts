@@ -109,6 +109,7 @@ function fromFlag({ flag, kind }: OptionRow, given: readonly string[] | true): u
   const source = `--${flag.name}`;
   const texts = given === true ? [] : given;
   if (texts.length === 0 || texts.includes("")) throw usage(`${source} needs a value.`);
+  if (texts.length > 1 && flag.isOnce) throw usage(`${source} was given ${texts.length} times; it takes one value.`);
   return kind.check(texts.map((text) => kind.fromText(text, source)).reduce(joined), source);
 }
 

@@ -27,6 +27,7 @@ import type { HttpParts } from "./parts.ts";
 import { pausesApi } from "./pauses-api.ts";
 import { prometheusApi } from "./prometheus-api.ts";
 import { limitReads } from "./read-limit.ts";
+import { RefusedWorkers } from "./refused-workers.ts";
 import { repairApi } from "./repair-api.ts";
 import { retentionApi } from "./retention-api.ts";
 import { rolloutsApi } from "./rollouts-api.ts";
@@ -93,6 +94,7 @@ export function httpApp(parts: HttpParts, routes: readonly DirectRoute[] = direc
   if (parts.skipTime) testingApi(app, parts.skipTime);
   openApiApi(app, parts.version);
   const methodsAt = methodsOf(app);
+  const refusedWorkers = new RefusedWorkers(parts);
   app.notFound((c) => {
     const methods = methodsAt(c.req.path);
     const body = errorBody(noRoute(c.req, methods), parts.errorDocs);
@@ -101,6 +103,7 @@ export function httpApp(parts: HttpParts, routes: readonly DirectRoute[] = direc
   });
   app.onError((error, c) => {
     logFailure(parts.log, c.req, error);
+    refusedWorkers.record(c.req.path, error);
     const body = failureBody(c.req.path, error, parts.errorDocs);
     return c.json(body, body.status);
   });

@@ -6,19 +6,26 @@ import { sendEvent } from "../../src/cli/send.ts";
 const FUNCTIONS = [
   { id: "shop-saga", triggers: [{ pattern: "saga/go" }], cancelOn: [{ event: "saga/stop", expression: null }] },
 ];
+const environments: { readonly name: string }[] = [];
 const ANSWERS: Readonly<Record<string, object>> = {
   "/e/cli": { ids: ["01E"] },
   "/v1/events/01E": { runIds: [], collected: [] },
   "/dev": { functions: FUNCTIONS },
   "/v1/functions": { functions: FUNCTIONS },
+  "/v1/environments": { environments },
 };
 /** Paths of which the gateway knows nothing, as one of an earlier version. */
 const unknown = new Set<string>();
 
 beforeEach(() => {
   unknown.clear();
-  vi.stubGlobal("fetch", (url: string) => {
+  environments.splice(0);
+  vi.stubGlobal("fetch", (url: string, init: RequestInit = {}) => {
     const { pathname } = new URL(url);
+    const environment = new Headers(init.headers).get("x-inngest-env");
+    if (pathname === "/dev" && environment === "feature/x") {
+      return Promise.resolve(Response.json({ functions: [{ id: "shop-new", triggers: [{ pattern: "new/go" }] }] }));
+    }
     const answer = unknown.has(pathname) ? undefined : ANSWERS[pathname];
     const body = answer ?? { error: "There is no such path.", code: "NOT_FOUND" };
     return Promise.resolve(Response.json(body, { status: answer ? 200 : 404 }));
@@ -46,4 +53,13 @@ test("an event that no function knows is answered with the name that comes close
   expect(await noteOf("saga/goo")).toBe(sentence);
   unknown.add("/v1/functions");
   expect(await noteOf("saga/goo")).toBe(sentence);
+});
+
+test("an event that another environment listens to is answered with that environment", async () => {
+  const sentence = 'It started nothing: no function is triggered by "new/go"';
+  expect(await noteOf("new/go")).toMatch(sentence);
+  environments.push({ name: "default" }, { name: "feature/x" });
+  expect(await noteOf("new/go")).toBe(
+    `${sentence}. The environment feature/x has a function that is: --env feature/x\n`,
+  );
 });

@@ -152,6 +152,39 @@ test("a run shows its steps, attempts and the errors that count, with the stack"
   expect(durationText(7_200_000)).toBe("2.0 h");
 });
 
+test("below an error is what it was caused by, and of an AggregateError its first few errors", () => {
+  const cause = { name: "HoldfastError", message: "refused\nsee below", code: "EVENT_SEND_FAILED" };
+  const stack = "TypeError: a\n    at charge (app.ts:1:1)\n    at body (/app/node_modules/holdfast/dist/sdk.js:9:9)";
+  const errors = ["a", "b\u001b[2J", "c", "d", "e", "f"].map((message) => ({ name: "TypeError", message }));
+  const error = {
+    name: "AggregateError",
+    message: "All promises were rejected",
+    stack: "AggregateError: All promises were rejected",
+    data: { errors: [{ ...errors[0], stack, cause }, ...errors.slice(1)] },
+  };
+  const [step] = RUN.steps.slice(0, 1).map((one) => ({ ...one, error }));
+  if (!step) throw new Error("The run has a step.");
+  expect(
+    runText({ ...RUN, steps: [step], error }, 0)
+      .split("Error of the")
+      .slice(1),
+  ).toEqual([
+    [
+      ' step "charge":',
+      "  AggregateError: All promises were rejected",
+      "    error 1: TypeError: a",
+      "      at charge (app.ts:1:1)",
+      "      … 1 frame of holdfast",
+      "      caused by HoldfastError: refused (EVENT_SEND_FAILED)",
+      "    error 2: TypeError: b [2J",
+      "    error 3: TypeError: c",
+      "    error 4: TypeError: d",
+      "    error 5: TypeError: e",
+      "    and 1 more error\n",
+    ].join("\n"),
+  ]);
+});
+
 test("a run that completed once it was resumed does not end with the error of before", () => {
   const before = { message: "The ship has sunk." };
   const [step] = RUN.steps.slice(0, 1).map((one) => ({ ...one, status: "completed", error: before }));

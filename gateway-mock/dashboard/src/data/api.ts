@@ -1,11 +1,14 @@
 /** Calls the gateway's API with what the session needs, and says in words what went wrong. */
 import { signal } from "@preact/signals";
+import { environmentIn } from "./environment-link.ts";
 
 /** What `GET /ui/session` answers. */
 export interface SessionView {
   readonly needsKey: boolean;
   readonly session: { readonly csrf: string; readonly endsMs: number; readonly environment: string | null } | null;
   readonly readOnly: boolean;
+  /** Why no faults may be asked for; null: they may. */
+  readonly noFaults: string | null;
   readonly version: string;
   readonly gatewayId: string;
 }
@@ -35,9 +38,10 @@ export const environment = signal(readEnvironment());
 
 const ENVIRONMENT = "holdfast-environment";
 
+/** The address says which; where it does not, it is the one that was looked at last. */
 function readEnvironment(): string {
   try {
-    return localStorage.getItem("holdfast-environment") ?? "";
+    return environmentIn(location.search) ?? localStorage.getItem("holdfast-environment") ?? "";
   } catch {
     return "";
   }
@@ -52,6 +56,9 @@ export function chooseEnvironment(name: string): void {
   }
 }
 
+/** Whether which environment is looked at is the reader's choice. */
+export const opensSeveral = (): boolean => (session.value?.session?.environment ?? null) === null;
+
 export const isSignedIn = (view: SessionView): boolean => !view.needsKey || view.session !== null;
 
 /** Whether verbs are offered. */
@@ -61,7 +68,7 @@ export function requestHeaders(): Record<string, string> {
   const csrf = session.value?.session?.csrf;
   return {
     ...(csrf === undefined ? {} : { "x-holdfast-csrf": csrf }),
-    ...(environment.value === "" ? {} : { "x-inngest-env": environment.value }),
+    ...(environment.value === "" || !opensSeveral() ? {} : { "x-inngest-env": environment.value }),
   };
 }
 

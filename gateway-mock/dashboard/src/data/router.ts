@@ -1,5 +1,7 @@
 /** Where the user is: path and query as signals, kept in the address. */
 import { signal } from "@preact/signals";
+import { chooseEnvironment, environment, opensSeveral } from "./api.ts";
+import { ENVIRONMENT_PART, environmentIn, withEnvironment } from "./environment-link.ts";
 
 export const path = signal(location.pathname);
 export const query = signal(new URLSearchParams(location.search));
@@ -7,11 +9,14 @@ export const query = signal(new URLSearchParams(location.search));
 function readAddress(): void {
   path.value = location.pathname;
   query.value = new URLSearchParams(location.search);
+  const named = environmentIn(location.search);
+  if (named !== null && named !== environment.value) chooseEnvironment(named);
 }
 
 addEventListener("popstate", readAddress);
 
-export function navigate(to: string, { replace = false } = {}): void {
+export function navigate(given: string, { replace = false } = {}): void {
+  const to = opensSeveral() ? withEnvironment(given, environment.value) : given;
   if (replace) history.replaceState(null, "", to);
   else history.pushState(null, "", to);
   const before = path.value;
@@ -28,6 +33,12 @@ export function setQuery(changes: Readonly<Record<string, string>>): void {
   }
   const text = next.toString();
   navigate(path.value + (text === "" ? "" : `?${text}`), { replace: true });
+}
+
+/** Looks at another environment, which the address names from then on; empty: the default one. */
+export function showEnvironment(name: string): void {
+  chooseEnvironment(name === "default" ? "" : name);
+  setQuery({ [ENVIRONMENT_PART]: environment.value });
 }
 
 /** Follows links of the page without loading it again; whatever opens tabs and windows stays the browser's. */

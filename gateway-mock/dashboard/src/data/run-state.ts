@@ -8,27 +8,30 @@ import { isEnded, type RunDetail } from "./types.ts";
 export interface OfRun<T> {
   readonly value: T | null;
   readonly problem: Trouble | null;
+  /** The gateway has no such run, as far as the environment goes. */
+  readonly isMissing: boolean;
 }
 
 const EVERY_MS = 5_000;
+const UNREAD = { value: null, problem: null, isMissing: false };
 
 /** What a route says of the run, and how it is; read now and then also without a change, while the run goes on. */
 export function useOfRun<T extends { readonly status?: unknown }>(runId: string, path: string): OfRun<T> {
-  const [state, setState] = useState<OfRun<T>>({ value: null, problem: null });
+  const [state, setState] = useState<OfRun<T>>(UNREAD);
   const scope = environment.value;
   useEffect(() => {
     let isOver = false;
     let status = "";
-    setState({ value: null, problem: null });
+    setState(UNREAD);
     const reading = renewal(async () => {
       try {
         const value = await get<T>(path);
         if (isOver) return;
         status = String(value.status);
-        setState({ value, problem: null });
+        setState({ value, problem: null, isMissing: false });
       } catch (error) {
         if (!isOver && error instanceof ApiError && error.status !== 0)
-          setState({ value: null, problem: troubleOf(error) });
+          setState({ value: null, problem: troubleOf(error), isMissing: error.status === 404 });
       }
     });
     reading.ask();
@@ -50,9 +53,10 @@ export function useOfRun<T extends { readonly status?: unknown }>(runId: string,
 export interface RunState {
   readonly run: RunDetail | null;
   readonly problem: Trouble | null;
+  readonly isMissing: boolean;
 }
 
 export function useRun(id: string): RunState {
-  const { value, problem } = useOfRun<RunDetail>(id, `/v1/runs/${encodeURIComponent(id)}?log=1`);
-  return { run: value, problem };
+  const { value, problem, isMissing } = useOfRun<RunDetail>(id, `/v1/runs/${encodeURIComponent(id)}?log=1`);
+  return { run: value, problem, isMissing };
 }

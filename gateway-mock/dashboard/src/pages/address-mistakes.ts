@@ -1,4 +1,5 @@
 /** What the address of the list of runs says and the list does not understand. Pure. */
+import { ENVIRONMENT_PART } from "../data/environment-link.ts";
 import { STATUSES } from "../data/types.ts";
 import { RANGE, WINDOWS } from "./runs-filter.ts";
 
@@ -21,6 +22,8 @@ const MEANT: Readonly<Record<string, string>> = {
 
 export function mistakesIn(query: URLSearchParams): Mistake[] {
   return [...query].flatMap(([name, value]) => {
+    // Of every address.
+    if (name === ENVIRONMENT_PART) return [];
     const text = value === "" && NAMES.includes(name) ? null : mistakeOf(name, value, query);
     return text === null ? [] : [{ part: `${name}=${name === "status" ? unknownIn(value) : value}`, name, text }];
   });

@@ -24,7 +24,7 @@ const TITLES: Readonly<Record<BulkAction, string>> = {
 const EFFECTS: Readonly<Record<BulkAction, string>> = {
   cancel: "They end as cancelled. Steps that have finished stay finished.",
   rerun: "Each is made once more, as a new run of the same events, with the newest version of its app.",
-  resume: "Each goes on where it failed; finished steps stay.",
+  resume: "Each goes on where it failed or was cancelled, with the same id; finished steps stay.",
 };
 
 const EVERY_MS = 300;
@@ -60,8 +60,8 @@ export function BulkDialog({ action, filter, onClose }: BulkDialogProps): JSX.El
       <Problem trouble={problem} />
       {job === null ? <Question {...{ action, filter, preview }} /> : <Progress job={job} />}
       <div class="buttons">
-        {job === null && (
-          <button type="button" class="primary" disabled={preview === null || preview.count === 0} {...press(begin)}>
+        {job === null && preview?.count !== 0 && (
+          <button type="button" class="primary" disabled={preview === null} {...press(begin)}>
             {preview === null ? "Counting …" : `${TITLES[action].split(" ")[0]} ${shown(preview)}`}
           </button>
         )}
@@ -71,7 +71,7 @@ export function BulkDialog({ action, filter, onClose }: BulkDialogProps): JSX.El
           </button>
         )}
         <button type="button" onClick={onClose}>
-          {job === null ? "Do nothing" : "Close"}
+          {job === null && preview?.count !== 0 ? "Do nothing" : "Close"}
         </button>
       </div>
     </Dialog>
@@ -86,8 +86,7 @@ interface QuestionProps extends Omit<BulkDialogProps, "onClose"> {
 }
 
 function Question({ action, filter, preview }: QuestionProps): JSX.Element {
-  const leftOut =
-    preview === null || preview.leftOut === 0 ? "" : ` ${countOf(preview.leftOut, "run")} left out: run again already.`;
+  const leftOut = preview === null || preview.leftOut === 0 ? "" : ` ${leftOutText(preview.leftOut)}`;
   return (
     <>
       {preview?.count === 0 ? (
@@ -102,6 +101,9 @@ function Question({ action, filter, preview }: QuestionProps): JSX.Element {
     </>
   );
 }
+
+const leftOutText = (count: number): string =>
+  `${countOf(count, "run")} that ${count === 1 ? "has been rerun already is" : "have been rerun already are"} left out.`;
 
 const fitText = (preview: Preview): string =>
   `${shown(preview)} ${preview.count === 1 && !preview.isMore ? "fits" : "fit"}.`;
@@ -131,8 +133,9 @@ function Progress({ job }: { readonly job: BulkJob }): JSX.Element {
         aria-label="Progress"
       />
       <p>
-        {status === "DONE" ? "Done: " : status === "STOPPED" ? "Stopped: " : ""}
-        {countText(done)} done{total === null ? "" : ` of ${countText(total)}`}
+        {status === "STOPPED" ? "Stopped: " : ""}
+        {countText(done)}
+        {total === null ? "" : ` of ${countText(total)}`} done
         {skipped > 0 && `, ${countText(skipped)} left out`}
         {failed > 0 && `, ${countText(failed)} refused`}
       </p>

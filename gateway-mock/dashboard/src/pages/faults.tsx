@@ -1,11 +1,12 @@
 /** What goes wrong on request: faults that are there, asking for one, and what they have done. */
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import { call, mayChange, type Trouble, troubleOf, wordsOf } from "../data/api.ts";
+import { call, mayChange, session, type Trouble, troubleOf } from "../data/api.ts";
 import { countOf, countText } from "../data/format.ts";
 import { usePolled } from "../data/polled.ts";
 import { Problem } from "../parts/notice.tsx";
 import { Ago } from "../parts/time.tsx";
+import { Words } from "../parts/words.tsx";
 import { FaultForm, type FaultKind } from "./faults-form.tsx";
 
 interface Fault {
@@ -38,6 +39,27 @@ interface Listed {
 const EVERY = { everyMs: 1_000, withRuns: false } as const;
 
 export function Faults(): JSX.Element {
+  const why = session.value?.noFaults ?? null;
+  return why === null ? <Offered /> : <Refused why={why} />;
+}
+
+/** Nothing is asked of a gateway that refuses all of it. */
+function Refused({ why }: { readonly why: string }): JSX.Element {
+  return (
+    <>
+      <h1>Faults</h1>
+      <div class="empty">
+        <h2>No faults here</h2>
+        <p>
+          <Words text={why} />
+        </p>
+        <pre>holdfast-gateway dev</pre>
+      </div>
+    </>
+  );
+}
+
+function Offered(): JSX.Element {
   const listed = usePolled<Listed>("/v1/faults", EVERY);
   const history = usePolled<{ readonly history: readonly Happened[] }>("/v1/faults/history?limit=100", EVERY);
   const [problem, setProblem] = useState<Trouble | null>(null);
@@ -57,14 +79,7 @@ export function Faults(): JSX.Element {
         )}
       </div>
       <p class="lead">What goes wrong when it is asked for, to see what your app does. Stored steps never run again.</p>
-      {value === null && listed.problem !== null && (
-        <div class="empty">
-          <h2>No faults here</h2>
-          <p>{wordsOf(listed.problem)}</p>
-          <pre>holdfast-gateway dev</pre>
-        </div>
-      )}
-      <Problem trouble={problem ?? (value === null ? null : listed.problem)} />
+      <Problem trouble={problem ?? listed.problem} />
       {value && mayChange() && <FaultForm kinds={value.kinds} onAdded={listed.again} />}
       {value && (
         <section aria-label="Faults that were asked for">

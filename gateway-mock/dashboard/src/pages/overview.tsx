@@ -13,6 +13,7 @@ import { readCauses } from "../data/read-causes.ts";
 import { type Percentiles, statsOf } from "../data/stats.ts";
 import type { RunPage, Worker } from "../data/types.ts";
 import { isAnswered, link } from "../data/watch-link.ts";
+import { FirstSteps } from "../parts/first-steps.tsx";
 import { Problem } from "../parts/notice.tsx";
 import { RateChart } from "../parts/rate-chart.tsx";
 import { RunRow } from "../parts/run-row.tsx";
@@ -185,10 +186,7 @@ function NewestRuns({ page }: { readonly page: RunPage | null }): JSX.Element {
         <div class="empty">
           <h2>No runs yet</h2>
           <p>Connect an app and send an event:</p>
-          <pre>
-            HOLDFAST_DEV={location.origin} node app.js{"\n"}curl {location.origin}/e/dev -d '
-            {'{"name":"demo/hello","data":{}}'}'
-          </pre>
+          <FirstSteps />
         </div>
       )}
       <ul class="plain-list rows-of-runs">

@@ -12,6 +12,7 @@ import { isEnded, type RunDetail, type Step } from "../data/types.ts";
 import { ErrorView } from "../parts/error-view.tsx";
 import { CopyButton, JsonView } from "../parts/json-view.tsx";
 import { useKeptFocus } from "../parts/kept-focus.ts";
+import { NotHere } from "../parts/not-here.tsx";
 import { Problem } from "../parts/notice.tsx";
 import { ScoreView } from "../parts/score-view.tsx";
 import { STATUS_WORDS, StatusMark } from "../parts/status.tsx";
@@ -27,12 +28,13 @@ import { StepList } from "./step-list.tsx";
 import type { ViewProps } from "./view-props.ts";
 
 export function RunPage({ params }: ViewProps): JSX.Element {
-  const { run, problem } = useRun(params.id ?? "");
+  const { run, problem, isMissing } = useRun(params.id ?? "");
   if (run === null) {
     return (
       <>
         <h1>Run</h1>
         {problem === null ? <p class="lead">Asking the gateway for the run …</p> : <Problem trouble={problem} />}
+        {isMissing && <NotHere runId={params.id ?? ""} />}
       </>
     );
   }

@@ -4,6 +4,7 @@ import { useEffect, useState } from "preact/hooks";
 import { environment, mayChange } from "../data/api.ts";
 import { countText } from "../data/format.ts";
 import { query } from "../data/router.ts";
+import { FirstSteps } from "../parts/first-steps.tsx";
 import { Problem } from "../parts/notice.tsx";
 import { RunRow } from "../parts/run-row.tsx";
 import { VirtualRows } from "../parts/virtual-rows.tsx";
@@ -109,6 +110,7 @@ function BulkButtons({ filter, isWrong, onChoose }: BulkButtonsProps): JSX.Eleme
   return (
     <>
       {one("rerun", "Rerun these …")}
+      {one("resume", "Resume these …")}
       {one("cancel", "Cancel these …")}
     </>
   );
@@ -129,10 +131,7 @@ function Nothing({ filter }: { readonly filter: Filter }): JSX.Element {
     <div class="empty">
       <h2>No runs yet</h2>
       <p>Connect an app and send an event; its runs appear here as they begin:</p>
-      <pre>
-        HOLDFAST_DEV={location.origin} node app.js{"\n"}curl {location.origin}/e/dev -d '
-        {'{"name":"demo/hello","data":{}}'}'
-      </pre>
+      <FirstSteps />
     </div>
   );
 }

@@ -42,8 +42,8 @@ export function SignIn({ problem }: { readonly problem: string | null }): JSX.El
             />
           </label>
           <p id="how" class="lead">
-            The key that workers sign with: HOLDFAST_SIGNING_KEY of this gateway. It is sent to the gateway once and not
-            kept.
+            A key that workers of this gateway sign with: its HOLDFAST_SIGNING_KEY, or a signing key of the file that it
+            was given with --keys. It is sent to the gateway once and not kept.
           </p>
           {said !== null && (
             <p class="notice bad" role="alert">

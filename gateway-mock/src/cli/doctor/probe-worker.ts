@@ -35,6 +35,9 @@ export interface ProbeWorker {
   close(): void;
 }
 
+/** The gateway was reached, and has not taken the worker in time: before it does, it writes to its database. */
+export class NotRecorded extends Error {}
+
 export async function connectProbe(options: ProbeOptions): Promise<ProbeWorker> {
   const { connectionId, sessionToken, gatewayEndpoint } = await startCall(options);
   const socket = new WebSocket(gatewayEndpoint, SUBPROTOCOL, { perMessageDeflate: false, handshakeTimeout: FRAME_MS });
@@ -43,7 +46,7 @@ export async function connectProbe(options: ProbeOptions): Promise<ProbeWorker> 
   try {
     await frames.next("GATEWAY_HELLO");
     send(hello(options, connectionId, sessionToken));
-    await frames.next("GATEWAY_CONNECTION_READY");
+    await frames.next("GATEWAY_CONNECTION_READY", (message) => new NotRecorded(message));
     send({ kind: "WORKER_READY" });
   } catch (error) {
     socket.terminate();
@@ -139,8 +142,8 @@ class Frames {
     for (const frame of this.#frames.splice(0)) this.#take(frame);
   }
 
-  async next(kind: GatewayFrame["kind"]): Promise<void> {
-    const late = (): Error => new Error(`no ${kind} came within ${FRAME_MS / 1_000} s`);
+  async next(kind: GatewayFrame["kind"], made = (message: string): Error => new Error(message)): Promise<void> {
+    const late = (): Error => made(`no ${kind} came within ${FRAME_MS / 1_000} s`);
     await withTimeout(systemTimers, this.#arrival(kind), FRAME_MS, late);
   }
 

@@ -24,6 +24,7 @@ import { StatusArea } from "../live/status-area.ts";
 import { wantsLive } from "../live/wants-live.ts";
 import { createLog } from "../logger.ts";
 import { type Output, printJson } from "../output.ts";
+import { inWordsOfDoctor } from "../read-only-database.ts";
 import { tableText } from "../table.ts";
 import { stopRequests } from "./stop-requests.ts";
 import type { Terminal } from "./terminal.ts";
@@ -92,7 +93,7 @@ export async function serve(mode: Mode, context: CommandContext, host: Host): Pr
   const starting = startGatewayOn(ports, { ...MODE_DEFAULTS[mode], ...options, log }).catch((error: unknown) => {
     // What failed of a start that was given up has failed for that.
     if (given.signal.aborted) return null;
-    throw error;
+    throw inWordsOfDoctor(error) ?? error;
   });
   // What has been started of a local Postgres ends with this process.
   const gateway = await Promise.race([

@@ -28,6 +28,7 @@ const SessionSchema = Type.Object(
       }),
     ),
     readOnly: Type.Boolean(),
+    noFaults: orNull(Type.String({ description: "Why no faults may be asked for; null: they may." })),
     version: Type.String(),
     gatewayId: Type.String(),
   },
@@ -65,7 +66,7 @@ const DELETE = describe({
 });
 
 export function sessionApi(app: Hono, parts: HttpParts, page: PageParts): void {
-  const { keys, version, gatewayId } = parts;
+  const { keys, version, gatewayId, faults } = parts;
   const view = (session: Session | undefined): object => ({
     needsKey: keys.enforced,
     session: session
@@ -76,6 +77,7 @@ export function sessionApi(app: Hono, parts: HttpParts, page: PageParts): void {
         }
       : null,
     readOnly: page.mode === "read-only",
+    noFaults: typeof faults === "string" ? faults : null,
     version,
     gatewayId,
   });
