@@ -31,7 +31,7 @@ const pure = [
   "^gateway-mock/src/faults/rules/",
   "/src/.*-machine\\.ts$",
 ];
-const ports = ["^packages/core/src/(clock|random)\\.ts$", "^packages/engine/src/digest\\.ts$"];
+const ports = ["^packages/core/src/(clock|random|turns)\\.ts$", "^packages/engine/src/digest\\.ts$"];
 
 const forbids = (name, comment, rule) => ({ name, severity: "error", comment, ...rule });
 

@@ -4,7 +4,7 @@ import { isBuiltin } from "node:module";
 import { fileURLToPath } from "node:url";
 import { defineConfig, type Options } from "tsup";
 import { notices } from "../packages/tooling/src/notices.ts";
-import { published } from "../packages/tooling/src/tsup-base.ts";
+import { published, requireInCommonJs } from "../packages/tooling/src/tsup-base.ts";
 
 const thirdParty = notices(fileURLToPath(new URL(".", import.meta.url)));
 
@@ -64,5 +64,12 @@ export default defineConfig([
     esbuildPlugins: [...esbuildPlugins, nodeForCommonJs],
     onSuccess: () => cp(page("page"), fileURLToPath(new URL("dist/dashboard", import.meta.url)), { recursive: true }),
   },
-  { ...bundled, entry: { index: "src/index.ts" }, format: ["cjs"], clean: false, esbuildPlugins },
+  {
+    ...bundled,
+    entry: { index: "src/index.ts" },
+    format: ["cjs"],
+    clean: false,
+    esbuildOptions: requireInCommonJs,
+    esbuildPlugins,
+  },
 ]);

@@ -5,6 +5,7 @@
 import {
   type Clock,
   type Random,
+  replaceTurns,
   seededRandom,
   type TimerHandle,
   type Timers,
@@ -289,8 +290,8 @@ export class Actor {
 const realSetImmediate = globalThis.setImmediate;
 
 /**
- * Gives `setImmediate` of code that runs for an actor to the scheduler: its turns of the event loop are part of the
- * schedule. Returns how to undo it.
+ * Gives `setImmediate`, and what Holdfast took of it when it was loaded, to the scheduler where code runs for an actor:
+ * its turns of the event loop are part of the schedule. Returns how to undo it.
  */
 export function virtualiseImmediates(scheduler: Scheduler): () => void {
   const virtual = (fire: (...args: unknown[]) => void, ...args: unknown[]): unknown => {
@@ -300,7 +301,9 @@ export function virtualiseImmediates(scheduler: Scheduler): () => void {
     return {};
   };
   Reflect.set(globalThis, "setImmediate", virtual);
+  const undo = replaceTurns(virtual);
   return () => {
+    undo();
     globalThis.setImmediate = realSetImmediate;
   };
 }

@@ -1,3 +1,14 @@
+/**
+ * Time, as a port and as the system has it. What the system has is taken from the globals when this is loaded: a test that
+ * installs fake timers later fakes the time of its own code, and Holdfast goes on. Only the wall clock is that of the
+ * test, so that both say the same date.
+ */
+
+const setTimer = setTimeout;
+const clearTimer = clearTimeout;
+// Where events are sent from a browser it is not there.
+const readMonotonicNs = globalThis.process?.hrtime?.bigint;
+
 /** What time it is. `nowMs` may jump (wall clock); `monotonicMs` never goes back. */
 export interface Clock {
   /** Milliseconds since the Unix epoch, whole. */
@@ -22,7 +33,7 @@ export interface Timers {
 export const systemClock: Clock = {
   nowMs: () => Date.now(),
   // Not `performance.now()`, which begins anew in every thread; on Bun and Deno this does, too.
-  monotonicMs: () => Number(process.hrtime.bigint()) / 1e6,
+  monotonicMs: () => Number(readMonotonicNs()) / 1e6,
 };
 
 /** Node fires timers longer than this at once; longer waits are cut and set again. */
@@ -33,16 +44,10 @@ export const systemTimers: Timers = {
     let handle: NodeJS.Timeout;
     const arm = (leftMs: number): void => {
       const partMs = Math.min(leftMs, MAX_TIMER_MS);
-      handle = setTimeout(() => (leftMs > partMs ? arm(leftMs - partMs) : fire()), partMs);
+      handle = setTimer(() => (leftMs > partMs ? arm(leftMs - partMs) : fire()), partMs);
       if (options?.unref) handle.unref();
     };
     arm(Math.max(0, delayMs));
-    return { cancel: () => clearTimeout(handle) };
+    return { cancel: () => clearTimer(handle) };
   },
 };
-
-/**
- * Everything else that is due happens first: long work that is cut into parts waits for this between them. What the work
- * comes to does not depend on it, so pure code may use it.
- */
-export const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

@@ -2,22 +2,16 @@
  * A log line as a console shows it: name and level, the message, then the fields, and the stack of an error below, once.
  * Loggers of other kinds get the data as it is (`logger.ts`).
  */
+import { isShownError, partsOf, type ShownError } from "./error-parts.ts";
 import type { LogRecord } from "./log-record.ts";
 import { foldFrames, type IsOwnFile, isInstalledHoldfast, stackFrames } from "./stack-text.ts";
-
-/** What the line of an error shows of it; `PlainError` is one. */
-interface ShownError {
-  readonly name: string;
-  readonly message: string;
-  readonly stack?: string;
-  readonly cause?: unknown;
-}
 
 /** Fields that are shown below the line, and those that its message says in words. */
 const BELOW: ReadonlySet<string> = new Set(["err", "stack"]);
 const MAX_REMEMBERED = 200;
 const MAX_FRAMES = 12;
-const MAX_CAUSES = 3;
+/** Of causes and parts within each other. */
+const MAX_DEPTH = 3;
 const MAX_FIELD_CHARS = 500;
 
 /** Writes lines for one console. It remembers which stacks it has shown. */
@@ -46,25 +40,22 @@ export class ConsoleLines {
   }
 
   #errorLines(error: ShownError): readonly string[] {
-    const lines = [...framesBelow(error.stack, this.isOwnFile)];
-    let { cause } = error;
-    for (let depth = 0; depth < MAX_CAUSES && isShownError(cause); depth += 1) {
-      lines.push(`    caused by ${headOf(cause)}`, ...framesBelow(cause.stack, this.isOwnFile));
-      cause = cause.cause;
-    }
-    return lines;
+    return [...framesBelow(error.stack, this.isOwnFile), ...this.#partLines(error, 0, "")];
+  }
+
+  /** Causes stand below each other; what is in an error of several is indented, so that the next one is not taken for it. */
+  #partLines(error: ShownError, depth: number, indent: string): readonly string[] {
+    if (depth >= MAX_DEPTH) return [];
+    return partsOf(error).flatMap(({ heading, error: part, isCause }) => [
+      `${indent}    ${heading}`,
+      ...framesBelow(part?.stack, this.isOwnFile).map((frame) => `${indent}${frame}`),
+      ...(part ? this.#partLines(part, depth + 1, isCause ? indent : `${indent}  `) : []),
+    ]);
   }
 }
 
 /** How many frames lie between two of the app's depends on timing. */
 const isFolded = (line: string): boolean => line.trimStart().startsWith("…");
-
-/** An error in a line: its name, where that says something, and the first line of its message. */
-export function headOf({ name, message }: Pick<ShownError, "name" | "message">): string {
-  const [first = ""] = message.split("\n");
-  if (first === "") return name;
-  return name === "Error" || name === "" ? first : `${name}: ${first}`;
-}
 
 function framesBelow(stack: unknown, isOwn: IsOwnFile): readonly string[] {
   const frames = typeof stack === "string" ? stackFrames(stack) : [];
@@ -84,9 +75,4 @@ function fieldText(value: unknown): string {
   }
   if (text === undefined) return String(typeof value);
   return text.length > MAX_FIELD_CHARS ? `${text.slice(0, MAX_FIELD_CHARS)}...` : text;
-}
-
-function isShownError(value: unknown): value is ShownError {
-  const candidate = value as Partial<ShownError> | null | undefined;
-  return typeof candidate === "object" && typeof candidate?.message === "string" && typeof candidate.name === "string";
 }

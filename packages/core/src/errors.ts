@@ -49,6 +49,10 @@ export const ERROR_CATALOGUE = {
     summary: "A step was called inside the body of another step.",
     fix: "Steps cannot be nested: call the second step after the first has returned, or move the code into one step.",
   },
+  STEP_FOREIGN: {
+    summary: "A run called a step of another run.",
+    fix: "Use the `step` that the handler was given for its own run, and pass it on as an argument: do not keep it in a module, a class or a service that other runs use, too.",
+  },
   STEP_RESULT_INVALID: {
     summary: "A step or function returned a value that cannot be serialised as JSON.",
     fix: "Return plain data: no functions, symbols, BigInt or circular references, and none that nests deeper than 180 levels; the message has the place.",

@@ -1,8 +1,7 @@
 export { invariant, unreachable } from "./assert.ts";
 export { type BackoffPolicy, backoffDelayMs } from "./backoff.ts";
-export { type Clock, nextTurn, systemClock, systemTimers, type TimerHandle, type Timers } from "./clock.ts";
+export { type Clock, systemClock, systemTimers, type TimerHandle, type Timers } from "./clock.ts";
 export { type CoalescedLimits, coalesced } from "./coalesced.ts";
-export { headOf } from "./console-line.ts";
 export { describeValue, hasControlCharacter } from "./describe-value.ts";
 export { DOCS_ADDRESS, errorPage } from "./docs-address.ts";
 export {
@@ -18,6 +17,7 @@ export {
   MAX_ENVIRONMENT_NAME_LENGTH,
   readEnvironmentName,
 } from "./environment-name.ts";
+export { headOf, isShownError, partsOf } from "./error-parts.ts";
 export {
   ERROR_CATALOGUE,
   type ErrorCode,
@@ -49,3 +49,4 @@ export {
 } from "./stack-text.ts";
 export { type ClockReading, readClocks, suspensionBetween } from "./suspension.ts";
 export { clockOfThread } from "./thread-clock.ts";
+export { inNextTurn, nextTurn, replaceTurns } from "./turns.ts";

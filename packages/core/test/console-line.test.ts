@@ -64,6 +64,35 @@ describe("lines of a console", () => {
     expect(lines.lineOf({ ...record, data: { ...record.data, runId: "2" } })).toContain("order.ts");
   });
 
+  test("the errors of an AggregateError are shown, the first few, each with what it was caused by", () => {
+    const part = (name: string, more: object = {}) => ({ name: "Error", message: name, ...more });
+    const errors = ["a", "b", "c", "d", "e", "f", "g"].map((name) => part(name));
+    const stack = "Error: a\n    at charge (/app/src/order.ts:1:1)";
+    errors[0] = part("a", { stack, cause: { name: "TypeError", message: "fetch failed" } });
+    const message = "All promises were rejected";
+    const [plain, thrown] = [
+      { name: "AggregateError", message, data: { errors } },
+      Object.assign(new AggregateError(errors, message), { stack: "" }),
+    ];
+    for (const err of [plain, thrown]) {
+      expect(new ConsoleLines().lineOf({ level: "warn", message: "m", data: { err } }).split("\n")).toEqual([
+        "holdfast warn: m",
+        "    error 1: a",
+        "      at charge (/app/src/order.ts:1:1)",
+        "      caused by TypeError: fetch failed",
+        "    error 2: b",
+        "    error 3: c",
+        "    error 4: d",
+        "    error 5: e",
+        "    and 2 more errors",
+      ]);
+    }
+    const around = { name: "Error", message: "x", cause: { ...plain, data: { errors: errors.slice(0, 6) } } };
+    expect(new ConsoleLines().lineOf({ level: "warn", message: "m", data: { err: around } })).toMatch(
+      /caused by AggregateError: All promises were rejected\n {4}error 1: a\n[\s\S]*\n {4}and 1 more error$/,
+    );
+  });
+
   test("data that is no JSON does not harm", () => {
     const loop: Record<string, unknown> = { n: 1n };
     expect(new ConsoleLines().lineOf({ level: "info", message: "m", data: { loop } })).toBe(

@@ -30,7 +30,13 @@ export {
   type ServerInput,
   type TestDatabase,
 } from "./test-database.ts";
-export { type GatewayRun, startTestGateway, type TestGateway, type TestGatewayOptions } from "./test-gateway.ts";
+export {
+  type GatewayRun,
+  startTestGateway,
+  type TestGateway,
+  type TestGatewayOptions,
+  type WaitForRunOptions,
+} from "./test-gateway.ts";
 export {
   startTestPostgres,
   TEST_DATABASE_URL,

@@ -1,7 +1,9 @@
 /** A real gateway in the test's process, with a database of its own, and helpers to read what became of runs. */
 import { type DurationInput, HoldfastError, parseDurationMs } from "@holdfast/core";
 import type { Gateway, GatewayOptions } from "@holdfast/gateway";
+import { defaultTimeoutMs } from "./default-timeout.ts";
 import { type GatewayFaults, gatewayFaults } from "./gateway-faults.ts";
+import { gatewayNotLoaded } from "./gateway-not-loaded.ts";
 import { createDatabase, type ServerInput } from "./test-database.ts";
 import { startTestPostgres, TEST_DATABASE_URL } from "./test-postgres.ts";
 import { waitFor } from "./wait-for.ts";
@@ -28,6 +30,12 @@ export interface GatewayRun {
   }[];
 }
 
+/** Options of `waitForRun()`. */
+export interface WaitForRunOptions {
+  /** How long to wait at most. Default 4000, or what `HOLDFAST_TEST_TIMEOUT_MS` says. */
+  readonly timeoutMs?: number;
+}
+
 /** A whole gateway in this process, whose time can be moved on. */
 export interface TestGateway {
   /** What an app is given as `baseUrl`, or as `HOLDFAST_DEV`. */
@@ -44,21 +52,29 @@ export interface TestGateway {
   runsOf(eventId: string): Promise<readonly GatewayRun[]>;
   run(runId: string): Promise<GatewayRun>;
   /**
-   * Waits until the one run that an event has started looks so; default: until it has ended.
-   * @throws HoldfastError `TEST_TIMEOUT`
+   * Waits until the one run that an event has started looks so; default: until it has ended. It gives up after 4 s, or
+   * what `HOLDFAST_TEST_TIMEOUT_MS` says: before Vitest and Jest end the test, so that the test says what it waited for.
+   * Where a run takes longer, give `timeoutMs`, and the test itself more time.
+   * @throws HoldfastError `TEST_TIMEOUT`, with what became of the runs
    */
-  waitForRun(eventId: string, condition?: (run: GatewayRun) => boolean): Promise<GatewayRun>;
+  waitForRun(
+    eventId: string,
+    condition?: (run: GatewayRun) => boolean,
+    options?: WaitForRunOptions,
+  ): Promise<GatewayRun>;
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
 type StoreName = NonNullable<GatewayOptions["store"]>;
 
+/** Vitest and Jest end a test after 5 s. */
+const RUN_TIMEOUT_MS = 4_000;
 const ENDED: ReadonlySet<string> = new Set(["COMPLETED", "FAILED", "CANCELLED"]);
 
 /**
  * Starts a gateway on a database of its own, or with `store: "memory"` on none, on a free port, with virtual time. `@holdfast/gateway` must be installed.
- * @throws HoldfastError `OPTION_MISSING` when it is not; `OPTION_INVALID`
+ * @throws HoldfastError `OPTION_MISSING` when it is not; `RUNTIME_UNSUPPORTED` when it cannot be loaded; `OPTION_INVALID`
  */
 export async function startTestGateway(options: TestGatewayOptions = {}): Promise<TestGateway> {
   const { server, ...rest } = options;
@@ -105,15 +121,17 @@ async function ownServer(cleanUps: (() => Promise<unknown>)[]): Promise<ServerIn
 }
 
 function testGateway(gateway: Gateway, databaseUrl: string | undefined, close: () => Promise<void>): TestGateway {
-  const call = async (path: string): Promise<unknown> => {
+  const call = async (path: string, what: string): Promise<unknown> => {
     const response = await fetch(new URL(path, gateway.url));
+    if (response.status === 404) throw new HoldfastError("NOT_FOUND", `There is no ${what}.`);
     if (!response.ok) throw new HoldfastError("NOT_FOUND", `GET ${path} answered ${response.status}.`);
     return response.json();
   };
-  const run = (runId: string): Promise<GatewayRun> => call(`/v1/runs/${runId}`) as Promise<GatewayRun>;
-  const runsOf = async (eventId: string): Promise<readonly GatewayRun[]> => {
-    const { runIds } = (await call(`/v1/events/${eventId}`)) as { runIds: readonly string[] };
-    return Promise.all(runIds.map(run));
+  const run = (id: string): Promise<GatewayRun> =>
+    call(`/v1/runs/${encodeURIComponent(id)}`, `run ${id}`) as Promise<GatewayRun>;
+  const runsOf = async (id: string): Promise<readonly GatewayRun[]> => {
+    const answer = await call(`/v1/events/${encodeURIComponent(id)}`, `event ${id}`);
+    return Promise.all((answer as { readonly runIds: readonly string[] }).runIds.map(run));
   };
   return {
     url: gateway.url,
@@ -123,23 +141,38 @@ function testGateway(gateway: Gateway, databaseUrl: string | undefined, close: (
     runsOf,
     faults: gatewayFaults(gateway.url),
     skipTime: async (duration) => gateway.skipTime(parseDurationMs(duration, "The duration of skipTime()")),
-    waitForRun: async (eventId, condition = ({ status }) => ENDED.has(status)) => {
-      const what = `the run of event ${eventId}`;
-      return waitFor(async () => (await runsOf(eventId)).find(condition), { what });
-    },
+    waitForRun: (...args) => waitForRun(runsOf, ...args),
     close,
     [Symbol.asyncDispose]: close,
   };
 }
 
+async function waitForRun(
+  runsOf: TestGateway["runsOf"],
+  ...[eventId, condition = ({ status }) => ENDED.has(status), options = {}]: Parameters<TestGateway["waitForRun"]>
+): Promise<GatewayRun> {
+  const { timeoutMs = defaultTimeoutMs(RUN_TIMEOUT_MS) } = options;
+  let last: readonly GatewayRun[] | undefined;
+  const look = async (): Promise<GatewayRun | undefined> => {
+    last = undefined;
+    last = await runsOf(eventId);
+    return last.find(condition);
+  };
+  // Of an event that there is not, the error says it.
+  const context = (): string => (last === undefined ? "" : becameText(last));
+  return waitFor(look, { what: `the run of event ${eventId}`, timeoutMs, context });
+}
+
+function becameText(runs: readonly GatewayRun[]): string {
+  if (runs.length === 0) return "The event has started no run.";
+  return runs.map(({ id, functionId, status }) => `Run ${id} of ${functionId} is ${status}.`).join("\n");
+}
+
+/** In the CommonJS build this is a `require`, since Jest's modules of that kind have no `import()`: `tsup.config.ts`. */
 async function loadGateway(): Promise<typeof import("@holdfast/gateway")> {
   try {
     return await import("@holdfast/gateway");
   } catch (cause) {
-    throw new HoldfastError(
-      "OPTION_MISSING",
-      "startTestGateway() needs the package @holdfast/gateway: npm install --save-dev @holdfast/gateway",
-      { cause },
-    );
+    throw gatewayNotLoaded(cause);
   }
 }

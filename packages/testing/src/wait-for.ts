@@ -38,7 +38,8 @@ export async function waitFor<T>(
     }
     const spentMs = Math.round(systemClock.monotonicMs() - startMs);
     if (spentMs >= timeoutMs) {
-      const more = context ? `\n${String(await context()).slice(-MAX_SHOWN_CHARS)}` : "";
+      const said = context ? String(await context()).slice(-MAX_SHOWN_CHARS) : "";
+      const more = said === "" ? "" : `\n${said}`;
       const text = `Timed out after ${spentMs} ms waiting for ${what} (checked ${checks} times). ${last.slice(0, MAX_SHOWN_CHARS)}`;
       throw new HoldfastError("TEST_TIMEOUT", text + more);
     }

@@ -54,7 +54,7 @@ describe("Deploying a new version while a run sleeps", () => {
       error: {
         name: "NonDeterminismError",
         code: "NON_DETERMINISM",
-        message: expect.stringMatching(/"run:a" \(number 0\).*"run:a renamed" \(number 0\)/),
+        message: expect.stringMatching(/the 1st step, "a" \(step\.run\).*the 1st step, "a renamed" \(step\.run\)/),
       },
     });
     expect(ran.toSorted()).toEqual(["a", "b", "c"]);

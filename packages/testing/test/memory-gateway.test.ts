@@ -153,3 +153,29 @@ test("on the memory store runs are cancelled by an event, and a failing run's on
   expect(failures).toEqual(["broken"]);
   expect((await gateway.runsOf(two))[0]).toMatchObject({ status: "WAITING" });
 });
+
+test("waiting for a run ends before a test runner ends the test, and says what became of the run", async () => {
+  vi.stubEnv("HOLDFAST_TEST_TIMEOUT_MS", undefined);
+  const nap = app.createFunction({ id: "nap", triggers: { event: "shop/nap" } }, ({ step }) => step.sleep("nap", "1d"));
+  await using _connection = await app.connect({ functions: [nap] });
+  const [napping, unheard] = [await send("shop/nap"), await send("shop/unheard")];
+  await gateway.waitForRun(napping, isWaiting);
+  const [run] = await gateway.runsOf(napping);
+  try {
+    await expect(gateway.waitForRun(napping)).rejects.toMatchObject({
+      code: "TEST_TIMEOUT",
+      message: expect.stringMatching(
+        new RegExp(
+          `^Timed out after 4\\d{3} ms waiting for the run of event ${napping} .*\nRun ${run?.id} of shop-nap is WAITING\\.$`,
+        ),
+      ),
+    });
+  } finally {
+    vi.unstubAllEnvs();
+  }
+  await expect(gateway.waitForRun(unheard, undefined, { timeoutMs: 1 })).rejects.toThrow(
+    /\nThe event has started no run\.$/,
+  );
+  await expect(gateway.waitForRun("01ABC", undefined, { timeoutMs: 1 })).rejects.toThrow(/ There is no event 01ABC\.$/);
+  await expect(gateway.run("a/b")).rejects.toMatchObject({ code: "NOT_FOUND", message: "There is no run a/b." });
+});

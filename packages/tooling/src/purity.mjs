@@ -19,7 +19,12 @@ const pure = [
   /^gateway-mock\/src\/faults\/rules\//,
   /\/src\/.*-machine\.ts$/,
 ];
-const ports = ["packages/core/src/clock.ts", "packages/core/src/random.ts", "packages/engine/src/digest.ts"];
+const ports = [
+  "packages/core/src/clock.ts",
+  "packages/core/src/turns.ts",
+  "packages/core/src/random.ts",
+  "packages/engine/src/digest.ts",
+];
 
 const globals = new Set(
   `setTimeout setInterval setImmediate clearTimeout clearInterval clearImmediate queueMicrotask performance process

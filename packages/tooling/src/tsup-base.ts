@@ -1,5 +1,17 @@
+/**
+ * How the published packages are built, once for all of them: their `tsup.config.ts` begin with what is here. What comes
+ * out is tested by `npm run pack:check` and `npm run test:bundles`.
+ */
 import { fileURLToPath } from "node:url";
 import type { Options } from "tsup";
+
+/**
+ * In CommonJS `import()` becomes `require`: modules that Jest evaluates have no `import()` without
+ * --experimental-vm-modules. Not for packages that import modules of the user's, which may be ES modules alone.
+ */
+export const requireInCommonJs: NonNullable<Options["esbuildOptions"]> = (options, { format }) => {
+  if (format === "cjs") options.supported = { ...options.supported, "dynamic-import": false };
+};
 
 /** What the published packages have in common: ESM and CommonJS for Node 20, types beside each, private packages inside. */
 export const published = {

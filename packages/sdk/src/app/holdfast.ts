@@ -1,4 +1,5 @@
 /** `Holdfast`, the class that users create: the client of `client.ts` with functions and a connection on top. */
+import { nearestName } from "@holdfast/core";
 import { connect } from "../connection/main/connect.ts";
 import type { Connection } from "../connection/main/connection.ts";
 import type { ConnectOptions } from "../connection/shared/connect-options.ts";
@@ -14,7 +15,10 @@ import {
 } from "../functions/define-function.ts";
 import type { FunctionOptions } from "../functions/function-options.ts";
 import type { IsolateOption } from "../functions/isolate-option.ts";
+import { checkKnown, type Environment } from "../options.ts";
 import { HoldfastClient } from "./client.ts";
+import { CLIENT_OPTIONS } from "./client-option-table.ts";
+import type { ClientOptions } from "./client-options.ts";
 
 type CreateOptions<Triggers, Schemas extends SchemaMap> = FunctionOptions<Triggers> & {
   /** Called once when a run has failed permanently; a function of its own, with steps and retries. */
@@ -27,6 +31,15 @@ type CreateOptions<Triggers, Schemas extends SchemaMap> = FunctionOptions<Trigge
  *     const holdfast = new Holdfast({ id: "my-app" });
  */
 export class Holdfast<const Schemas extends SchemaMap = NoSchemas> extends HoldfastClient<Schemas> {
+  /** @throws HoldfastError `OPTION_INVALID`, `OPTION_MISSING` */
+  constructor(options: ClientOptions<Schemas>, env: Environment = globalThis.process?.env ?? {}) {
+    // `holdfast/client` is to be small: it does not look for the option that was meant.
+    if (typeof options === "object" && options !== null) {
+      checkKnown("The client", options, Object.keys(CLIENT_OPTIONS), nearestName);
+    }
+    super(options, env);
+  }
+
   /**
    * Defines a function whose handler is the export of a module; it runs in a pool thread.
    * @throws HoldfastError `FUNCTION_INVALID`, `ISOLATE_MODULE_INVALID`

@@ -124,7 +124,7 @@ export function eventType<const Name extends string, Schema extends StandardSche
   if (schema !== undefined && !isStandardSchema(schema)) {
     throw new HoldfastError(
       "EVENT_INVALID",
-      `The schema of event "${name}" is not a Standard Schema (version 1): use one from valibot, zod 3.24+, arktype or similar.`,
+      `The schema of event "${name}" is not a Standard Schema (version 1): use one from valibot, zod 3.24+ or arktype.`,
     );
   }
   return Object.freeze({

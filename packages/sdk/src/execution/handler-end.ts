@@ -10,6 +10,7 @@ import { encodeResult } from "./result-json.ts";
 import type { AfterFailure } from "./retry-rules.ts";
 import type { StepRecord } from "./step-record.ts";
 import type { Thrown } from "./thrown.ts";
+import { warnOfUnfinished } from "./unfinished-steps.ts";
 
 type Failed = Extract<HandlerEnd, { type: "failed" }>;
 
@@ -22,7 +23,12 @@ export function failedEnd(thrown: Thrown, after: AfterFailure): Failed {
  * The handler returned. Steps that were never awaited still belong to the run: it does not end before they do.
  * @throws HoldfastError `STEP_RESULT_INVALID`, `STEP_RESULT_TOO_LARGE`
  */
-export function returnedEnd(value: unknown, records: Iterable<StepRecord>, { log, request }: PassOptions): HandlerEnd {
+export function returnedEnd(
+  value: unknown,
+  all: Iterable<StepRecord>,
+  { log, request, mode }: PassOptions,
+): HandlerEnd {
+  const records = [...all];
   const { functionSlug } = request;
   const continues = ContinueAs.is(value) ? { continues: value.dataText } : {};
   const { text: body } = encodeResult(ContinueAs.is(value) ? null : value, `function "${functionSlug}"`);
@@ -35,5 +41,6 @@ export function returnedEnd(value: unknown, records: Iterable<StepRecord>, { log
     log("warn", message);
     if (progress === "open") awaits.add(identity.hash);
   }
+  if (mode.type === "in-place") warnOfUnfinished(records, functionSlug, log);
   return { type: "returned", body, ...continues, ...(awaits.size > 0 ? { awaits } : {}) };
 }

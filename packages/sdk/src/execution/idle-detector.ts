@@ -2,6 +2,7 @@
  * When the author's code has done all it can for now. A pass must not reply before that, and the only way to know is
  * to let microtasks and turns of the event loop go by.
  */
+import { inNextTurn } from "@holdfast/core";
 import { afterMicrotasks } from "./microtasks.ts";
 import type { PassHost } from "./pass-host.ts";
 import type { StepRecord } from "./step-record.ts";
@@ -86,7 +87,7 @@ export class IdleDetector {
   }
 
   #watchTurn(activity: number, idleTurns: number): void {
-    setImmediate(() => {
+    inNextTurn(() => {
       if (!this.#isAwaited) {
         this.#watching = false;
       } else if (!this.#host.isSettled || activity !== this.#activity) {

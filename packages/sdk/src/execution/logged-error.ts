@@ -16,13 +16,17 @@ export function loggedError({ error, failedStep }: Thrown): PlainError {
 }
 
 function shown(error: PlainError): PlainError {
-  const { stack, cause } = error;
+  const { stack, cause, data } = error;
   return {
     ...error,
     ...(stack === undefined ? {} : { stack: withoutOwnFrames(stack) }),
     ...(isPlainError(cause) ? { cause: shown(cause) } : {}),
+    // Of an AggregateError.
+    ...(Array.isArray(data?.errors) ? { data: { ...data, errors: data.errors.map(shownPart) } } : {}),
   };
 }
+
+const shownPart = (part: unknown): unknown => (isPlainError(part) ? shown(part) : part);
 
 function isPlainError(value: unknown): value is PlainError {
   return isRecord(value) && typeof value.name === "string" && typeof value.message === "string";

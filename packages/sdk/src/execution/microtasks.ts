@@ -1,8 +1,11 @@
 /**
  * What is to happen once the code that runs now, or all that follows from it at once, is over. What all passes of a
  * process ask for together is one microtask or one tick: each takes an async resource of its own, which costs as much
- * as a small step.
+ * as a small step. Both are the runtime's own, whatever fake timers a test has installed since (`clock.ts` of the core).
  */
+
+const { queueMicrotask } = globalThis;
+const nextTick = globalThis.process?.nextTick;
 
 type Act = () => void;
 
@@ -31,7 +34,7 @@ function runSoon(): void {
 function askForTick(): void {
   const acts = later;
   later = [];
-  process.nextTick(runAll, acts, 0);
+  nextTick(runAll, acts, 0);
 }
 
 /** One that throws does not keep the others from running. */
@@ -43,6 +46,6 @@ function runAll(acts: readonly Act[], from: number): void {
       acts[next - 1]?.();
     }
   } finally {
-    if (next < acts.length) process.nextTick(runAll, acts, next);
+    if (next < acts.length) nextTick(runAll, acts, next);
   }
 }

@@ -16,7 +16,7 @@ import type { StepTools } from "../steps/step-types.ts";
 import { LazyAbortController } from "./abort.ts";
 import { abandonedEnd, abandonedOp, Compensation, failureOp, readFailure, undoSteps } from "./compensation.ts";
 import { Continuing } from "./continuing.ts";
-import { currentExecution, executionOf, runAs, type TracedExecution } from "./current.ts";
+import { executionOf, runAs, type TracedExecution } from "./current.ts";
 import { type EndedWaits, hearEnds } from "./ended-waits.ts";
 import type { ExecutionResult } from "./execution.ts";
 import { FailureLog } from "./failure-log.ts";
@@ -24,6 +24,7 @@ import { follow } from "./follow.ts";
 import { failedEnd, returnedEnd } from "./handler-end.ts";
 import { SettleQueue } from "./idle-detector.ts";
 import { afterMicrotasks } from "./microtasks.ts";
+import { misplacedCall } from "./misplaced-call.ts";
 import { PassBodies } from "./pass-bodies.ts";
 import { PassCheckpoints } from "./pass-checkpoints.ts";
 import type { HandlerTools, PassHandler, PassHost } from "./pass-host.ts";
@@ -38,8 +39,9 @@ import { RetryRules } from "./retry-rules.ts";
 import { RunTime } from "./run-time.ts";
 import { signatureConflict } from "./signature.ts";
 import { StepOrderCheck } from "./step-order-check.ts";
-import { nestedCall, StepRecord } from "./step-record.ts";
+import { StepRecord } from "./step-record.ts";
 import { readThrown } from "./thrown.ts";
+import { warnOfLateCall } from "./unfinished-steps.ts";
 
 export class Pass implements PassHost, HandlerTools {
   readonly step: StepTools;
@@ -67,6 +69,7 @@ export class Pass implements PassHost, HandlerTools {
   readonly #replay: ReplayWatch;
   readonly #failures: FailureLog;
   readonly #continuing: Continuing;
+  #hasReturned = false;
   /** Null: this pass is given nothing, or does not wait. */
   #ended: EndedWaits | null = null;
   #resolve: (result: ExecutionResult) => void = () => {};
@@ -87,11 +90,8 @@ export class Pass implements PassHost, HandlerTools {
     // What a handler that is replayed only to undo its steps asks for is not compared.
     this.#order = new StepOrderCheck(failure ? undefined : input.extended?.signatures);
     const quiet = {
-      timers: this.#timers,
-      journal: this.#journal,
-      order: this.#order,
-      compensation: this.#compensation,
-      retries: this.#retries,
+      ...{ timers: this.#timers, journal: this.#journal, order: this.#order },
+      ...{ compensation: this.#compensation, retries: this.#retries },
     };
     this.#quiet = new PassQuiet(quiet, this);
     this.#replay = watchReplay(options, this.#retries, failure !== undefined);
@@ -184,6 +184,7 @@ export class Pass implements PassHost, HandlerTools {
 
   #onReturned(value: unknown): void {
     if (this.#compensation) return;
+    this.#hasReturned = true;
     try {
       const overdue = this.#time.overdue();
       if (overdue) return this.fail(overdue);
@@ -209,8 +210,9 @@ export class Pass implements PassHost, HandlerTools {
   }
 
   callStep(call: StepCall): Promise<unknown> {
-    const outer = currentExecution()?.step;
-    if (outer?.active) return nestedCall(call, outer);
+    const misplaced = misplacedCall(call, this.#execution.runId);
+    if (misplaced) return misplaced;
+    if (!this.isOpen && this.#hasReturned) warnOfLateCall(call, this.#records.values(), this.#options);
     // One promise for all would keep every handler that awaits it.
     if (!this.isOpen || this.#compensation?.isCollecting === false) return new Promise(() => {});
     try {

@@ -7,6 +7,7 @@ import { jsonNestsDeeperThan, WIRE_LIMITS } from "@holdfast/protocol";
 import { depthProblem } from "../events/json-depth.ts";
 import { jsonFault } from "../events/json-fault.ts";
 import type { JsonLoss } from "../events/json-loss.ts";
+import { carriedError } from "./carried-error.ts";
 
 /** A value as JSON. `undefined` becomes null and is marked. */
 export interface ResultJson {
@@ -111,7 +112,7 @@ const MAX_TEXT = 64 * 1024;
 
 /** An error as the wire has it. Very long messages and stacks are cut: an error must always fit a frame. */
 export function errorObject(thrown: unknown): PlainError & { readonly __serialized: true } {
-  const plain = shorten(toPlainError(thrown));
+  const plain = shorten(toPlainError(carriedError(thrown)));
   return { ...plain, __serialized: true };
 }
 

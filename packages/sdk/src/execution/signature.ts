@@ -49,8 +49,15 @@ export function parseSignature(text: string): Signature {
   return { kind, name: numbered[1] ?? "", ordinal: Number(numbered[2]) };
 }
 
+/** As an author knows the step: `the 2nd step, "charge" (step.run)`. Ordinals begin at 0. */
 export function describeSignature({ kind, name, ordinal }: Signature): string {
-  return `"${kind}:${name}"${ordinal === undefined ? "" : ` (number ${ordinal})`}`;
+  const which = ordinal === undefined ? "the step" : `the ${ordinalText(ordinal + 1)} step,`;
+  return `${which} "${name}" (${Object.hasOwn(STEP_KINDS, kind) ? `step.${kind}` : kind})`;
+}
+
+function ordinalText(count: number): string {
+  const isTeen = count % 100 > 10 && count % 100 < 14;
+  return `${count}${(isTeen ? undefined : ["th", "st", "nd", "rd"][count % 10]) ?? "th"}`;
 }
 
 export function describeStep({ call, identity, ordinal }: StepRecord): string {

@@ -2,7 +2,7 @@
  * Replays recorded runs on the functions of another build and says where the first one differs: the handler runs from
  * the top over the results on record, as after a crash. No body runs, and nothing is sent.
  */
-import { systemClock, systemTimers } from "@holdfast/core";
+import { inNextTurn, systemClock, systemTimers } from "@holdfast/core";
 import { eventsText, requestPayload, stepsText } from "@holdfast/engine";
 import { isRecord, parseJsonBytes } from "@holdfast/protocol";
 import type { ExecutionResult } from "../execution/execution.ts";
@@ -160,7 +160,7 @@ export class Replay {
   }
 }
 
-const CONFLICT = /recorded the step (.+) where the code now has (.+?)\. Keep ids/;
+const CONFLICT = /recorded (.+), where the code now has (.+?)\. Keep ids/;
 
 /** The error as it was reported says it in words only. */
 function differentStep(message: string): Divergence {
@@ -258,5 +258,5 @@ async function orStuck(result: Promise<ExecutionResult>): Promise<ExecutionResul
 
 function afterTurns(turns: number, then: () => void): void {
   if (turns === 0) then();
-  else setImmediate(() => afterTurns(turns - 1, then));
+  else inNextTurn(() => afterTurns(turns - 1, then));
 }

@@ -167,6 +167,16 @@ export class StepNestedError extends HoldfastError {
   }
 }
 
+/** Code of one run has called a step of another one, whose `step` it must have kept. */
+export function foreignStep(step: string, runId: string, ownRunId: string): HoldfastError {
+  const error = new HoldfastError(
+    "STEP_FOREIGN",
+    `Step ${step} was called by code of the run ${ownRunId} on the \`step\` of the run ${runId}. Use the \`step\` that the handler was given for its own run: pass it on as an argument, and do not keep it where other runs find it.`,
+  );
+  brand(error, NON_RETRIABLE);
+  return error;
+}
+
 /** A replay met another step than the one that is on record there. */
 export class NonDeterminismError extends HoldfastError {
   readonly recorded: string;
@@ -175,7 +185,7 @@ export class NonDeterminismError extends HoldfastError {
   constructor(recorded: string, found: string) {
     super(
       "NON_DETERMINISM",
-      `The run recorded the step ${recorded} where the code now has ${found}. Keep ids, kinds and order of steps while runs are in flight, or give changed steps new ids.`,
+      `The run recorded ${recorded}, where the code now has ${found}. Keep ids, kinds and order of steps while runs are in flight, or give changed steps new ids.`,
     );
     this.name = "NonDeterminismError";
     this.recorded = recorded;
@@ -232,6 +242,7 @@ const FINAL_CODES: ReadonlySet<string> = new Set([
   "DURATION_INVALID",
   "STEP_INVALID",
   "STEP_NESTED",
+  "STEP_FOREIGN",
   "ISOLATE_VALUE_INVALID",
   "STEP_RESULT_INVALID",
   "STEP_RESULT_TOO_LARGE",

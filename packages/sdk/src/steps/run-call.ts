@@ -3,10 +3,11 @@
  * with the id are sure to be options; behind the body the names in an object decide, and what fits both is refused.
  */
 import { messageOf } from "@holdfast/core";
+import { WIRE_LIMITS } from "@holdfast/protocol";
 import { isolationMarkOf } from "./isolated.ts";
 import { durationMsOf } from "./points-in-time.ts";
 import { readRetries, readRetryIf } from "./retry-policy.ts";
-import { invalidStep, jsonCopy, named, type StepCall, type StepId, whyNoCopy } from "./step-call.ts";
+import { invalidStep, jsonCopyAndText, named, type StepCall, type StepId, whyNoCopy } from "./step-call.ts";
 
 interface RunOptionsInput {
   readonly compensate?: unknown;
@@ -31,8 +32,7 @@ export function runCall(id: StepId, body: unknown, rest: readonly unknown[]): St
   const behind = withId === undefined ? optionsBehind(id, body as { readonly length: number }, rest) : undefined;
   const options = withId ?? behind;
   const args = behind === undefined ? rest : rest.slice(1);
-  const kept = args.length === 0 ? args : jsonCopy(args);
-  if (kept === undefined) throw invalidStep(id, `its arguments cannot be serialised as JSON: ${whyNoCopy(args)}`);
+  const kept = args.length === 0 ? args : keptArguments(id, args);
   const mark = isolationMarkOf(body);
   // The first time the body gets what the author gave.
   const run: StepCall["body"] = (_hash, given, running) => {
@@ -48,6 +48,19 @@ export function runCall(id: StepId, body: unknown, rest: readonly unknown[]): St
     ...(kept.length > 0 ? { args: kept } : {}),
     ...(options === undefined ? {} : runOptions(id, options)),
   };
+}
+
+/** They are stored with the step, and go with its result. */
+function keptArguments(id: StepId, args: readonly unknown[]): readonly unknown[] {
+  const kept = jsonCopyAndText(args);
+  if (kept === undefined) throw invalidStep(id, `its arguments cannot be serialised as JSON: ${whyNoCopy(args)}`);
+  const { maxOutputBytes } = WIRE_LIMITS;
+  const { length } = kept.text;
+  // A UTF-16 unit becomes at most three bytes, so most arguments need no counting.
+  const bytes = length * 3 <= maxOutputBytes ? length : Buffer.byteLength(kept.text);
+  if (bytes <= maxOutputBytes) return kept.copy;
+  const much = `its arguments have ${bytes} bytes as JSON; the limit is ${maxOutputBytes}`;
+  throw invalidStep(id, `${much}: store them elsewhere and pass a reference`);
 }
 
 /** Options in the object that holds the id: then all that follows the body is for the body. */

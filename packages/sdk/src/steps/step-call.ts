@@ -111,10 +111,14 @@ export function whyNoCopy(value: unknown): string {
 
 /** A copy as JSON makes it: what the author changes later, and how it was made, are not seen in it. Undefined where JSON
  * cannot carry it, or not as deep. */
-export function jsonCopy<T>(value: T): T | undefined {
+export const jsonCopy = <T>(value: T): T | undefined => jsonCopyAndText(value)?.copy;
+
+/** The same with the text that it was made of. */
+export function jsonCopyAndText<T>(value: T): { readonly copy: T; readonly text: string } | undefined {
   try {
     const text = JSON.stringify(value);
-    return jsonNestsDeeperThan(text, WIRE_LIMITS.maxDataDepth) ? undefined : (JSON.parse(text) as T);
+    if (jsonNestsDeeperThan(text, WIRE_LIMITS.maxDataDepth)) return undefined;
+    return { copy: JSON.parse(text) as T, text };
   } catch {
     return undefined;
   }

@@ -158,7 +158,11 @@ describe("Keys", () => {
     const make = (options?: unknown) => () => new Holdfast(options as never, {});
     expect(make()).toThrow(failsWith("OPTION_MISSING", "`id`"));
     expect(make(null)).toThrow(failsWith("OPTION_MISSING", "`id`"));
-    expect(make({ id: "a", signinKey: "x" })).toThrow(failsWith("OPTION_INVALID", "no option `signinKey`"));
+    expect(make("shop")).toThrow(failsWith("OPTION_MISSING", "`id`"));
+    expect(make({ id: "a", signinKey: "x" })).toThrow(
+      failsWith("OPTION_INVALID", "no option `signinKey` (did you mean `signingKey`?); valid options: `id`, "),
+    );
+    expect(make({ id: "a", baseURL: "x" })).toThrow(failsWith("OPTION_INVALID", "(did you mean `baseUrl`?)"));
     expect(make({ id: "a", fetch: 1 })).toThrow(failsWith("OPTION_INVALID", "`fetch`"));
     expect(make({ id: "a", schemas: [1] })).toThrow(failsWith("OPTION_INVALID", '"0"'));
     expect(make({ id: "a", schemas: { "app/x": {} } })).toThrow(failsWith("OPTION_INVALID", '"app/x"'));

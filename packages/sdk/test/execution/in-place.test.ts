@@ -342,9 +342,12 @@ describe("Mistakes in code", () => {
     });
     engine.memo.set(hash("a"), null);
     for (const [recorded, signature] of [
-      ["sleep:a", "sleep:a"],
-      ["Sleep a", "sleep:a"],
-      ["WaitForEvent:a#7", "waitForEvent:a"],
+      ["sleep:a", 'recorded the step "a" (step.sleep), where'],
+      ["Sleep a", 'recorded the step "a" (step.sleep), where'],
+      ["WaitForEvent:a#7", 'recorded the 8th step, "a" (step.waitForEvent), where'],
+      ["WaitForEvent:a#21", "the 22nd step, "],
+      ["WaitForEvent:a#11", "the 12th step, "],
+      ["AIGateway:a#2", 'the 3rd step, "a" (aigateway)'],
     ] as const) {
       engine.signatures.set(hash("a"), recorded);
       const result = await engine.request();

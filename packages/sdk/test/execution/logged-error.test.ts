@@ -39,4 +39,13 @@ test("an error without a code, which no step threw, may be a fault of Holdfast's
   });
   const caused = { ...error, code: "STEP_RESULT_INVALID", cause: { name: "TypeError", message: "x", stack } };
   expect(loggedError({ ...thrown, error: caused }).cause).toMatchObject({ stack: "Error: here" });
+  const several = {
+    ...error,
+    code: "STEP_RESULT_INVALID",
+    data: { a: 1, errors: [{ name: "Error", message: "b", stack }, 2] },
+  };
+  expect(loggedError({ ...thrown, error: several }).data).toEqual({
+    a: 1,
+    errors: [{ name: "Error", message: "b", stack: "Error: here" }, 2],
+  });
 });

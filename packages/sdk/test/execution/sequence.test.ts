@@ -43,7 +43,7 @@ describe("A changed sequence of steps", () => {
         await step.run("c", run("c"));
         await step.sleep("nap", "1h");
       },
-      /"run:b" \(number 1\).*"run:c" \(number 1\)/,
+      /recorded the 2nd step, "b" \(step\.run\), where the code now has the 2nd step, "c" \(step\.run\)\. /,
     ],
     [
       "a step put in between",
@@ -53,7 +53,7 @@ describe("A changed sequence of steps", () => {
         await step.run("b", run("b"));
         await step.sleep("nap", "1h");
       },
-      /"run:b".*"run:new"/,
+      /"b" \(step\.run\).*"new" \(step\.run\)/,
     ],
     [
       "a step taken out",
@@ -61,7 +61,7 @@ describe("A changed sequence of steps", () => {
         await step.run("a", run("a"));
         await step.sleep("nap", "1h");
       },
-      /"run:b".*"sleep:nap"/,
+      /"b" \(step\.run\).*"nap" \(step\.sleep\)/,
     ],
     [
       "a step put first",
@@ -70,7 +70,7 @@ describe("A changed sequence of steps", () => {
         await step.run("a", run("a"));
         await step.run("b", run("b"));
       },
-      /"run:a" \(number 0\).*"sleep:wait"/,
+      /the 1st step, "a" \(step\.run\).*"wait" \(step\.sleep\)/,
     ],
     [
       "a wait in place of a step",
@@ -79,7 +79,7 @@ describe("A changed sequence of steps", () => {
         await step.waitForEvent("b", { event: "x", timeout: "1h" });
         await step.run("c", run("c"));
       },
-      /"run:b".*"waitForEvent:b"/,
+      /"b" \(step\.run\).*"b" \(step\.waitForEvent\)/,
     ],
   ] as readonly [string, Handler, RegExp][])(
     "ORDER-2: a changed sequence (%s) is a typed, final error and runs no step",

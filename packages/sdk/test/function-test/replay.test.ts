@@ -73,7 +73,11 @@ describe("Replay", () => {
         await step.run("charge the card", body("charge"));
       },
       ENDED,
-      { type: "step-different", recorded: '"run:charge" (number 1)', found: '"run:charge the card" (number 1)' },
+      {
+        type: "step-different",
+        recorded: 'the 2nd step, "charge" (step.run)',
+        found: 'the 2nd step, "charge the card" (step.run)',
+      },
     ],
     [
       "another order",

@@ -133,6 +133,15 @@ const invoice = app.createFunction(
   },
 );
 
+const packing = app.createFunction(
+  { id: "packing", triggers: { event: "shop/order.picked" } },
+  async ({ event, step }) => {
+    const items: string[] = event.data.items;
+    const labels = await Promise.all(items.map((item) => step.run(`print ${item}`, () => print(item))));
+    for (const label of labels) await step.run(`send ${label}`, () => sendTo(event.data.address, label));
+  },
+);
+
 const poller = app.createFunction(
   { id: "poller", triggers: { event: "feed/watch" } },
   async ({ event, step, continueAs }) => {
@@ -165,6 +174,7 @@ test("the examples of the guide register this configuration", () => {
     ship,
     order,
     invoice,
+    packing,
     poller,
   ] as readonly HoldfastFunction[];
   const configs = functions.map((fn) => definitionOf(fn)?.config);
@@ -179,6 +189,7 @@ test("the examples of the guide register this configuration", () => {
     { cancel: [{ event: "shop/order.dropped" }] },
     { cancel: [{ event: "shop/order.dropped" }] },
     { steps: { step: { retries: { attempts: 6 } } } },
+    { triggers: [{ event: "shop/order.picked" }] },
     { triggers: [{ event: "feed/watch" }] },
   ]);
 });
