@@ -15,9 +15,9 @@ import { storeFailed, troubleOf } from "../connection/pg-errors.ts";
 import { type CommitHooks, commitBatch, recoverBatch, type SentBatch } from "./commit.ts";
 import { type Remembering, WriterConnections } from "./writer-connections.ts";
 
-/** So often a batch may be refused as if nothing could be written, while something can. */
 /** Without a connection of the writer's for so long it is asked whether anything can be written at all. */
 const NO_CONNECTION_MS = 2_000;
+/** So often a batch may be refused as if nothing could be written, while something can. */
 const MAX_OWN_FAULTS = 3;
 /** A unit that waits for its outcome. */
 export interface Entry {

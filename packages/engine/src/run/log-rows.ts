@@ -119,13 +119,13 @@ export interface DispatchedMeta {
   readonly plan?: StepPlan;
 }
 
-/** Of `STALLED`: the worker's main thread did not move while it had this run's work. Key: job id, iteration: epoch. */
 /** Of `COMMITS_LOST`: the database had forgotten so many writes of the run, and so many of them are there again. */
 export interface LossMeta {
   readonly writes: number;
   readonly restored: number;
 }
 
+/** Of `STALLED`: the worker's main thread did not move while it had this run's work. Key: job id, iteration: epoch. */
 export interface StallMeta {
   /** `blocked`: by code. `no-cpu`: the worker was given no processor; no code is to blame. Absent in rows of older gateways. */
   readonly cause?: "blocked" | "no-cpu";

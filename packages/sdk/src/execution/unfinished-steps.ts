@@ -31,7 +31,7 @@ export function warnOfUnfinished(records: readonly StepRecord[], functionSlug: s
   const what = left.length === 1 ? "a step" : `${left.length} steps`;
   log(
     "warn",
-    `Function "${functionSlug}" returned before ${what} had finished: ${names.join(", ")}${more}. They are cut short, and nothing of them is stored. Is an \`await\` missing where a helper is called, or an async function given to \`forEach\`? Of helpers that have lost a race this is as it should be. This is said once.`,
+    `Function "${functionSlug}" returned before ${what} had finished: ${names.join(", ")}${more}. What has not finished is cut short, and its result is not stored. Is an \`await\` missing where a helper is called, or an async function given to \`forEach\`? A helper that has lost a race may be left like that. This is said once.`,
   );
 }
 
