@@ -288,6 +288,16 @@ export class RunCache {
     }
   }
 
+  /**
+   * As `load`, but the store's state where the cached one does not have what `isIn` asks for: it may be older (CACHE-1),
+   * and what was stored by another gateway is missing in it.
+   */
+  async loadWith(runId: string, isIn: (state: RunState) => boolean): Promise<RunState | null> {
+    const known = this.peek(runId);
+    if (known && !isIn(known)) this.forget(runId);
+    return this.load(runId);
+  }
+
   /** Runs `task` when all earlier tasks of this run are done. */
   serial<T>(runId: string, task: () => Promise<T>): Promise<T> {
     const run = this.#run(runId);

@@ -105,19 +105,26 @@ describe.each([
   },
 );
 
+/** After the id of any event that is sent. */
+const LATEST_ID = "01ZZZZZZZZZZZZZZZZZZZZZZZZ";
+
+/** As an intake writes it that has not seen the wait. */
+async function insertPaid(sql: postgres.Sql): Promise<void> {
+  const payload = JSON.stringify({ id: LATEST_ID, name: "shop/paid", data: { n: 0 }, ts: 1, user: {} });
+  await sql`insert into holdfast.events (id, name, ts, received_at, run_ids, payload)
+    values (${LATEST_ID}, 'shop/paid', now(), now(), '', ${payload})`;
+}
+
 test("EARLIER-2: an event whose write began before the wait was stored, and has not ended, is waited for", async () => {
   const gateway = await bench.gateway();
   const worker = await bench.worker(gateway, { functions });
   const [runId = ""] = await start(gateway);
   const { request } = await worker.request();
-  const id = "01ZZZZZZZZZZZZZZZZZZZZZZZZ";
-  const payload = JSON.stringify({ id, name: "shop/paid", data: { n: 0 }, ts: 1, user: {} });
   const sql = postgres(bench.db.url, { max: 1 });
+  const id = LATEST_ID;
   try {
     await sql`begin`;
-    // As an intake writes it that has not seen the wait.
-    await sql`insert into holdfast.events (id, name, ts, received_at, run_ids, payload)
-      values (${id}, 'shop/paid', now(), now(), '', ${payload})`;
+    await insertPaid(sql);
     await worker.replied(request, { value: [sinceRun("w", ofOrder)] });
     await waits(gateway, runId, "shop/paid");
     // Longer than the first look is put off for writes that are soon over.
@@ -129,6 +136,34 @@ test("EARLIER-2: an event whose write began before the wait was stored, and has 
     await sql.end();
   }
   expect((await finish(worker, runId)).w).toMatchObject({ data: { id, data: { n: 0 } } });
+});
+
+test("EARLIER-2: a gateway that had the run before it waited goes on with the look of one that stops", async () => {
+  const first = await bench.gateway();
+  const worker = await bench.worker(first, { functions });
+  const [runId = ""] = await start(first);
+  const { request } = await worker.request();
+  // What the first gateway has of the run is from here.
+  await worker.replied(request, { value: [op("Sleep", "nap", { name: "nap", opts: { duration: "1s" } })] });
+  await worker.close();
+  const second = await bench.gateway();
+  const other = await bench.worker(second, { functions });
+  const next = await other.request("step");
+  const sql = postgres(bench.db.url, { max: 1 });
+  try {
+    await sql`begin`;
+    await insertPaid(sql);
+    await other.replied(next.request, { value: [sinceRun("w", ofOrder)] });
+    await waits(first, runId, "shop/paid");
+    await second.close();
+    // Longer than the first look is put off for writes that are soon over.
+    await sleep(systemTimers, 200);
+    await sql`commit`;
+  } finally {
+    await sql.end();
+  }
+  const last = await bench.worker(first, { functions });
+  expect((await finish(last, runId)).w).toMatchObject({ data: { id: LATEST_ID } });
 });
 
 test("EARLIER-1, EARLIER-2, EARLIER-3: with events at any moment around the wait each run is given its one", async () => {

@@ -177,7 +177,8 @@ export class EarlierEvents {
 
   /** Null when the step waits no more. */
   async #waitOf({ runId, key }: Sought): Promise<{ state: RunState; wait: EarlierWait } | null> {
-    const state = await this.#parts.runs.load(runId);
+    // The gateway that stored the wait may have been another one.
+    const state = await this.#parts.runs.loadWith(runId, ({ open }) => open.has(key));
     const wait = state?.open.get(key)?.earlier;
     return state && wait && !isEnded(state.status) && state.waits.includes(key) ? { state, wait } : null;
   }

@@ -4,7 +4,14 @@
  * (docs/decisions/0034).
  */
 import { HoldfastError, messageOf, Semaphore } from "@holdfast/core";
-import { type Expressions, matchesOf, readRunCreated, type StepResult, seenTextInTurns } from "@holdfast/engine";
+import {
+  type Expressions,
+  matchesOf,
+  type RunState,
+  readRunCreated,
+  type StepResult,
+  seenTextInTurns,
+} from "@holdfast/engine";
 import {
   type EventDetail,
   type Fence,
@@ -200,17 +207,18 @@ export class WaitNotifier {
 
   async #deliverEvent(wait: StoredWait, { event, payload, endsJob }: Delivery): Promise<DecideOutcome | null> {
     const { runs, expressions, updater, time, earlierEvents } = this.#parts;
-    const { runId, key, expression } = wait;
+    const { runId, key, expression, kind } = wait;
     runs.retain(runId);
     try {
-      const state = runs.peek(runId) ?? (await runs.load(runId));
+      const isThere = ({ open, memo }: RunState): boolean => kind !== "event" || open.has(key) || memo.has(key);
+      const state = await runs.loadWith(runId, isThere);
       if (!state) return null;
       if (expression !== null) {
         const own = expressions.readsEvent(expression) ? await seenTextInTurns(state.eventText) : null;
         if (expressions.mustYield) await expressions.yieldTurn();
         if (!expressions.holds(expression, { event: own, async: payload, nowMs: time.nowMs() })) return null;
       }
-      if (wait.kind === "event") {
+      if (kind === "event") {
         if (state.open.get(key)?.earlier && (await earlierEvents.giveEarlier({ runId, key }))) return null;
         const result = { type: "data", text: event.payloadJson } as const;
         return await updater.endStep(runId, { type: "arrived", key, result }, null, endsJob);
