@@ -11,9 +11,9 @@ export const EXIT = {
   unreachable: 4,
   /** The key is missing or wrong. */
   refused: 5,
-  /** The run ended otherwise than asked. */
+  /** The command was carried out, but not with the outcome asked for. */
   otherwise: 6,
-  /** A build would not do what is on record of a run. */
+  /** The replayed code does not do what the run has on record. */
   diverged: 7,
   interrupted: 130,
   terminated: 143,
@@ -29,8 +29,8 @@ export const EXIT_TEXTS: Readonly<Record<ExitCode, string>> = {
   [EXIT.notFound]: "no such run, function, worker or job",
   [EXIT.unreachable]: "gateway or database unreachable",
   [EXIT.refused]: "key refused",
-  [EXIT.otherwise]: "a run ended otherwise than asked",
-  [EXIT.diverged]: "a build would not do what is on record of a run",
+  [EXIT.otherwise]: "carried out, but not with the outcome asked for, such as a run that did not complete",
+  [EXIT.diverged]: "the replayed code does not do what the run has on record",
   [EXIT.interrupted]: "interrupted",
   [EXIT.terminated]: "ended by SIGTERM",
 };

@@ -18,7 +18,7 @@ export const COMMAND_OPTIONS = {
     flag: { name: "print-config", sets: true },
     variables: ["HOLDFAST_GATEWAY_PRINT_CONFIG"],
     default: false,
-    doc: "print every option, its value and where that comes from, and end; secrets are masked",
+    doc: "print every option, its value and where the value comes from, and exit; secrets are masked",
   },
   logLevel: {
     kind: oneOf(LOG_LEVEL_NAMES),
@@ -38,7 +38,7 @@ export const COMMAND_OPTIONS = {
     flag: { name: "no-live", sets: false },
     variables: ["HOLDFAST_GATEWAY_LIVE"],
     default: true,
-    doc: "`dev` on a terminal shows below its lines who is connected and what runs wait for; never with NO_COLOR or CI",
+    doc: "`dev` on a terminal shows below its log lines who is connected and what runs wait for; never with NO_COLOR or CI",
   },
   json: {
     kind: SWITCH,

@@ -37,7 +37,7 @@ const STATUSES = {
 
 const CREATE = describe({
   operationId: "createBulkJob",
-  summary: "Cancels, reruns, resumes or deletes all runs that fit, as a job; or says how many fit.",
+  summary: "Cancels, reruns, resumes or deletes all runs that match, as a bulk job; or says how many match.",
   tag: "runs",
   query: Type.Object({}),
   body: {
@@ -45,12 +45,16 @@ const CREATE = describe({
     schema: Type.Object({
       action: Type.Enum([...BULK_ACTIONS]),
       filter: BulkFilterSchema,
-      appVersion: Type.Optional(Type.String({ description: "Of reruns and resumed runs." })),
-      dryRun: Type.Optional(Type.Boolean({ description: "Only says how many runs fit." })),
+      appVersion: Type.Optional(
+        Type.String({
+          description: "For reruns and resumed runs: `newest` (default), `same`, or a version of the app.",
+        }),
+      ),
+      dryRun: Type.Optional(Type.Boolean({ description: "Only says how many runs match." })),
     }),
   },
   answers: { 200: Type.Union([BulkSchema, BulkPreviewSchema]) },
-  failures: { 404: "There is no such function; the message names those that come close." },
+  failures: { 404: "There is no such function; the message names similar ones." },
 });
 const LIST = describe({
   operationId: "listBulkJobs",
@@ -63,7 +67,7 @@ const params = { id: "The job's id." };
 const failures = { 404: "There is no such job." };
 const GET = describe({
   operationId: "getBulkJob",
-  summary: "Shows how far a bulk job is.",
+  summary: "Shows the progress of a bulk job.",
   tag: "runs",
   query: Type.Object({}),
   params,
@@ -72,12 +76,12 @@ const GET = describe({
 });
 const STOP = describe({
   operationId: "stopBulkJob",
-  summary: "Stops a bulk job; what it has done stays.",
+  summary: "Stops a bulk job; what it has already done is not undone.",
   tag: "runs",
   query: Type.Object({}),
   params,
   answers: {
-    200: Type.Object({ stopped: Type.Boolean({ description: "False: it was over already." }), job: BulkSchema }),
+    200: Type.Object({ stopped: Type.Boolean({ description: "False: it had already ended." }), job: BulkSchema }),
   },
   failures,
 });

@@ -15,17 +15,17 @@ export const BulkFilterSchema = Type.Object({
   eventName: Type.Optional(Type.String()),
   eventId: Type.Optional(Type.String({ description: "The id of the event that started them." })),
   key: Type.Optional(Type.String({ description: "The id that a sender gave to the event, or a caller to the run." })),
-  graph: Type.Optional(Type.String({ description: "The id of the graph that they are of." })),
-  tenant: Type.Optional(Type.String({ description: "With `graph`: whose graph it is." })),
-  error: Type.Optional(Type.String({ description: "A text in what they failed with." })),
+  graph: Type.Optional(Type.String({ description: "The id of the graph that they belong to." })),
+  tenant: Type.Optional(Type.String({ description: "With `graph`: the tenant that the graph belongs to." })),
+  error: Type.Optional(Type.String({ description: "A text in the error that they failed with." })),
   after: Type.Optional(Instant),
   before: Type.Optional(Instant),
   again: Type.Optional(
     Type.Boolean({
-      description: "Of `rerun` and `resume`: also runs of which a rerun or a fork is there already. Default: false.",
+      description: "For `rerun` and `resume`: also takes runs that have already been rerun or forked. Default: false.",
     }),
   ),
-  all: Type.Optional(Type.Literal(true, { description: "In place of all others: every run of the environment." })),
+  all: Type.Optional(Type.Literal(true, { description: "Instead of all other fields: every run of the environment." })),
 });
 
 export const BulkSchema = Type.Object(
@@ -42,13 +42,15 @@ export const BulkSchema = Type.Object(
         Type.String({ description: "The graph that was named when it was made; others of this id are none of it." }),
       ),
       error: orNull(Type.String()),
-      again: Type.Boolean({ description: "Also runs that were run again already." }),
+      again: Type.Boolean({ description: "Whether runs that have already been rerun are included." }),
       createdAfterMs: orNull(Ms),
       createdBeforeMs: orNull(Ms),
     }),
-    total: orNull(Type.Integer({ description: "How many runs fitted when it was made; null: too many to count." })),
+    total: orNull(Type.Integer({ description: "How many runs matched when it was created; null: too many to count." })),
     done: Type.Integer(),
-    skipped: Type.Integer({ description: "Held back by a singleton or a rate limit, or changed meanwhile." }),
+    skipped: Type.Integer({
+      description: "Runs that were held back by a singleton or a rate limit, or that had changed meanwhile.",
+    }),
     failed: Type.Integer(),
     errors: Type.Array(Type.String(), { description: "The first ten failures." }),
     createdMs: Ms,
@@ -64,10 +66,12 @@ export const BulkSchema = Type.Object(
 export const BulkPreviewSchema = Type.Object(
   {
     dryRun: Type.Literal(true),
-    count: Type.Integer({ description: "How many runs fit." }),
-    isMore: Type.Boolean({ description: "There are more than were counted." }),
+    count: Type.Integer({ description: "How many runs match." }),
+    isMore: Type.Boolean({ description: "True: there are more than were counted." }),
     runIds: Type.Array(Type.String(), { description: "The newest of them." }),
-    leftOut: Type.Integer({ description: "How many fit as well, and are left out: they were run again already." }),
+    leftOut: Type.Integer({
+      description: "How many more match, but are left out because they have already been rerun.",
+    }),
   },
   { title: "BulkPreview" },
 );

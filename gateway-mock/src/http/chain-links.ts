@@ -11,7 +11,7 @@ import Type from "typebox";
 export const LinksSchema = Type.Optional(
   Type.Enum(["all", "one"], {
     description:
-      "Of a run that goes on as another (`continueAs`): `all` (default) means the end of the last one, `one` the end of this.",
+      "For a run that continues as another one (`continueAs`): `all` (default) means until the last of them ends, `one` until this one ends.",
   }),
 );
 

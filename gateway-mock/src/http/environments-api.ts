@@ -9,7 +9,8 @@ import type { HttpParts } from "./parts.ts";
 const LIST = describe({
   operationId: "listEnvironments",
   summary: "Lists the environments in which an app has connected.",
-  description: "Any other name is an environment as well, with nothing in it. Of those the key's own, if it has one.",
+  description:
+    "Any other name is an environment too, but an empty one. If the key belongs to one environment, only that one is listed.",
   tag: "functions",
   query: Type.Object({}),
   answers: {

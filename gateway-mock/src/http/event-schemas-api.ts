@@ -8,8 +8,10 @@ import type { HttpParts } from "./parts.ts";
 
 const EventSchema = Type.Object(
   {
-    name: Type.String({ description: "Of the event." }),
-    functionIds: Type.Array(Type.String(), { description: "Functions that it starts and that say so of it." }),
+    name: Type.String({ description: "The name of the event." }),
+    functionIds: Type.Array(Type.String(), {
+      description: "The functions that it starts and that have this schema for it.",
+    }),
     schema: Type.Object({}, { additionalProperties: true, description: "JSON Schema (2020-12) of its `data`." }),
   },
   { title: "EventSchema" },
@@ -17,21 +19,22 @@ const EventSchema = Type.Object(
 
 const LIST = describe({
   operationId: "listEventSchemas",
-  summary: "Lists what apps say of the data of the events that start their functions.",
+  summary: "Lists the schemas that apps have for the data of the events that start their functions.",
   description:
     "From the schemas in their code, as far as these can be said as JSON Schema. Two functions that say different " +
     "things of an event are two entries. The gateway does not check data: the apps do.",
   tag: "functions",
   query: Type.Object({
-    name: Type.Optional(Type.String({ description: "Of this event." })),
+    name: Type.Optional(Type.String({ description: "Only schemas of this event." })),
     function: Type.Optional(
       Type.String({
-        description: "Events that start it: `<app>-<function>`, its uuid, or its own id where only one app has it.",
+        description:
+          "Only schemas of events that start this function: `<app>-<function>`, its uuid, or its own id where only one app has it.",
       }),
     ),
   }),
   answers: { 200: Type.Object({ schemas: Type.Array(EventSchema) }) },
-  failures: { 404: "There is no such function; the message names those that come close." },
+  failures: { 404: "There is no such function; the message names similar ones." },
 });
 
 export function eventSchemasApi(app: Hono, { dispatcher }: Pick<HttpParts, "dispatcher">): void {

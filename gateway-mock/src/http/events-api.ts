@@ -19,15 +19,19 @@ export const OutgoingEventSchema = Type.Object(
   {
     name: Type.String({ description: "Must not begin with `inngest/` or `holdfast/`." }),
     data: Type.Optional(Type.Object({}, { additionalProperties: true })),
-    id: Type.Optional(Type.String({ description: "The same id again within 24 hours makes nothing new." })),
+    id: Type.Optional(Type.String({ description: "An event with the same id within 24 hours is not stored again." })),
     ts: Type.Optional(
-      Type.Integer({ description: "Milliseconds since 1970, not seconds; ahead of now: its runs start then." }),
+      Type.Integer({
+        description: "Milliseconds since 1970, not seconds. If it is in the future, the event's runs start then.",
+      }),
     ),
     user: Type.Optional(Json),
     v: Type.Optional(Type.String()),
     meta: Type.Optional(Json),
     traceparent: Type.Optional(
-      Type.String({ description: "The span it is sent in (W3C Trace Context); default: the header of that name." }),
+      Type.String({
+        description: "The span that it is sent in (W3C Trace Context); default: the header of that name.",
+      }),
     ),
     tracestate: Type.Optional(Type.String()),
   },
@@ -44,9 +48,9 @@ const SEND_EVENTS: RouteDescription = {
   operationId: "sendEvents",
   summary: "Sends one event or several, and starts the runs that they trigger.",
   description:
-    "All events are valid, or none is stored. A field that there is not is ignored, which `warnings` says; without `data` it is refused. The header `x-inngest-event-id-seed` names the request: sent again with the same one, it counts once.",
+    "If one event is invalid, none is stored. Unknown fields are ignored and named in `warnings`; an event with an unknown field and no `data` is refused. The header `x-inngest-event-id-seed` identifies the request: if it is sent again with the same value, it counts once.",
   tag: "events",
-  params: { key: "The event key; without keys anything." },
+  params: { key: "The event key; any text if the gateway has no keys." },
   body: {
     contentType: "application/json",
     schema: Type.Union([OutgoingEventSchema, Type.Array(OutgoingEventSchema)]),
@@ -56,7 +60,7 @@ const SEND_EVENTS: RouteDescription = {
       ids: Type.Array(Type.String(), { description: "In the order of the events." }),
       status: Type.Integer(),
       warnings: Type.Optional(
-        Type.Array(Type.String(), { description: "Fields of the events that there are not, and that were ignored." }),
+        Type.Array(Type.String(), { description: "Unknown fields of the events, which were ignored." }),
       ),
     }),
   },

@@ -15,22 +15,22 @@ import type { HttpParts } from "./parts.ts";
 
 const MAX_BODY_BYTES = 16 * 1024;
 const DEFAULT_HISTORY = 100;
-const failures = { 403: "This gateway makes no faults: it is no `dev` gateway, or others can reach it." };
+const failures = { 403: "This gateway makes no faults: it is not a `dev` gateway, or other machines can reach it." };
 
 const ADD = describe({
   operationId: "addFault",
-  summary: "Makes something go wrong from now on, or at once.",
+  summary: "Adds a fault: something goes wrong from now on, or at once.",
   description:
     "Faults are looked at in the order in which they were added; the first that fits is the one that happens.",
   tag: "faults",
   body: { contentType: "application/json", schema: FaultRuleSchema },
   answers: { 201: FaultSchema },
-  failures: { ...failures, 400: "What is wrong with it, and what may be given." },
+  failures: { ...failures, 400: "The message says what is wrong with the fault, and what is accepted." },
 });
 
 const LIST = describe({
   operationId: "listFaults",
-  summary: "Lists the faults, also those that are over, and which there may be.",
+  summary: "Lists the faults, including those that are over, and the kinds that there are.",
   tag: "faults",
   answers: { 200: Type.Object({ faults: Type.Array(FaultSchema), kinds: Type.Array(FaultKindSchema) }) },
   failures,
@@ -38,7 +38,7 @@ const LIST = describe({
 
 const CLEAR = describe({
   operationId: "clearFaults",
-  summary: "Removes all faults. What has happened stays in the history.",
+  summary: "Removes all faults. The history of what they did is kept.",
   tag: "faults",
   answers: { 200: Type.Object({ cleared: Type.Integer() }) },
   failures,
@@ -55,7 +55,7 @@ const REMOVE = describe({
 
 const HISTORY = describe({
   operationId: "listFaultHistory",
-  summary: "Lists what faults have done, the newest first.",
+  summary: "Lists what faults have done, newest first.",
   tag: "faults",
   query: Type.Object({
     limit: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_HISTORY, default: DEFAULT_HISTORY })),

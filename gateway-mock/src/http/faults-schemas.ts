@@ -17,7 +17,7 @@ const WhereSchema = Type.Object(
     run: Type.Optional(Type.String()),
     operation: Type.Optional(oneOrMore(STORE_OPERATIONS, "What is asked of the store.")),
   },
-  { description: "What the fault is limited to; which of these it takes depends on what it is." },
+  { description: "What the fault is limited to; the kind of fault decides which of these apply." },
 );
 
 const kindsText = FAULT_NAMES.map((name) => `\`${name}\` ${FAULT_KINDS[name].does}`).join("; ");
@@ -29,19 +29,19 @@ const rule = {
   count: Type.Optional(
     orNull(Type.Integer({ minimum: 1, description: "How often it happens at most; null: no limit." })),
   ),
-  after: Type.Optional(
-    Type.Integer({ minimum: 0, default: 0, description: "How many that fit are left alone first." }),
+  after: Type.Optional(Type.Integer({ minimum: 0, default: 0, description: "How many matches are skipped first." })),
+  fromMs: Type.Optional(
+    Type.Number({ minimum: 0, default: 0, description: "How long from now before it can happen." }),
   ),
-  fromMs: Type.Optional(Type.Number({ minimum: 0, default: 0, description: "Not before; counted from now." })),
   forMs: Type.Optional(orNull(Type.Number({ description: "For how long from then; null: until it is removed." }))),
   everyMs: Type.Optional(orNull(Type.Number({ description: "Of what happens at once: again, so far apart." }))),
   seed: Type.Optional(
-    Type.Integer({ minimum: 0, description: "What is left to chance follows from it. Default: any." }),
+    Type.Integer({ minimum: 0, description: "The seed of everything that is random. Default: a random one." }),
   ),
   delayMs: Type.Optional(orNull(Type.Number({ minimum: 0 }))),
   jitterMs: Type.Optional(Type.Number({ minimum: 0 })),
   copies: Type.Optional(Type.Integer({ minimum: 1, default: 1 })),
-  code: Type.Optional(Type.Integer({ description: "The code of a WebSocket's close. Default 1011." })),
+  code: Type.Optional(Type.Integer({ description: "The close code of the WebSocket. Default 1011." })),
   reason: Type.Optional(Type.String()),
   moment: Type.Optional(Type.Enum([...MOMENTS])),
   status: Type.Optional(Type.Enum([...REFUSAL_STATUSES])),
@@ -55,9 +55,9 @@ export const FaultSchema = Type.Object(
     id: Type.String(),
     addedMs: Ms,
     addedAt: At,
-    fits: Type.Integer({ description: "How many came by that it fits." }),
+    fits: Type.Integer({ description: "How many frames or calls it has matched." }),
     happened: Type.Integer(),
-    isOver: Type.Boolean({ description: "Its count or its time is used up: it happens no more." }),
+    isOver: Type.Boolean({ description: "True: its count or its time is used up, so it no longer happens." }),
     ...rule,
   },
   { title: "Fault" },
@@ -67,9 +67,9 @@ export const FaultKindSchema = Type.Object(
   {
     what: Type.Enum(FAULT_NAMES),
     does: Type.String(),
-    where: Type.Array(Type.String(), { description: "By which fields of `where` it may be limited." }),
+    where: Type.Array(Type.String(), { description: "The fields of `where` that it can be limited by." }),
     settings: Type.Array(Type.String()),
-    isAtOnce: Type.Boolean({ description: "It happens at once, and not to what comes by." }),
+    isAtOnce: Type.Boolean({ description: "True: it happens at once, not to passing frames or calls." }),
   },
   { title: "FaultKind" },
 );

@@ -19,7 +19,7 @@ const MAX_AT_ONCE = 100;
 
 const FOLLOW = describe({
   operationId: "followFrames",
-  summary: "Follows the frames of a worker's connection, decoded, as they come by.",
+  summary: "Follows the frames of a worker's connection live, decoded.",
   description:
     "Messages: `frames` (an array; each has `fault` where a fault changed it), `left-out` (how many frames a client that " +
     "reads slowly was not sent), `end` (the connection is gone). Only while it is followed is anything kept. Session tokens " +
@@ -40,7 +40,7 @@ const FOLLOW = describe({
       schema: Type.String({ description: "Messages `frames`, `left-out`, `end`; see docs/faults-on-request.md." }),
     },
   },
-  failures: { 404: "No such worker is connected to this gateway.", 503: "Too many follow already." },
+  failures: { 404: "No such worker is connected to this gateway.", 503: "Too many clients follow frames already." },
 });
 
 interface FrameFilter {

@@ -9,7 +9,7 @@ import type { HttpParts } from "./parts.ts";
 const SlotSchema = Type.Object(
   {
     atMs: Ms,
-    ended: Type.Integer({ description: "Runs that ended, those that failed among them." }),
+    ended: Type.Integer({ description: "Runs that ended, including those that failed." }),
     failed: Type.Integer(),
     p99Ms: orNull(
       Type.Number({
@@ -25,9 +25,9 @@ const GET = describe({
   operationId: "getFunctionHistory",
   summary: "How the runs of a function ended in the last hour, in slots of two minutes.",
   description:
-    "Counted in memory, of what this gateway has decided since its start; each run is counted at one gateway. `/metrics` has the same for longer.",
+    "Counted in memory, from what this gateway has decided since its start; each run is counted at one gateway only. Use `/metrics` for longer periods.",
   tag: "functions",
-  params: { id: "As in `GET /v1/functions/{id}`." },
+  params: { id: "The function, as in `GET /v1/functions/{id}`." },
   answers: {
     200: Type.Object({
       gatewayId: Type.String(),

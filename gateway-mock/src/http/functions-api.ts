@@ -17,11 +17,13 @@ const FunctionSchema = Type.Object(
     id: Type.String({ description: "`<app>-<function>`." }),
     uuid: Type.String(),
     appId: Type.String(),
-    active: Type.Boolean({ description: "False: the newest deployment of its app does not have it." }),
+    active: Type.Boolean({ description: "False: the newest deployment of its app does not include it." }),
     appVersion: Type.String({ description: "The newest version of its app." }),
-    versions: Type.Array(Type.String(), { description: "Those of the last days that have it, the newest first." }),
+    versions: Type.Array(Type.String(), { description: "Versions of the last days that include it, newest first." }),
     queue: Type.String(),
-    workers: Type.Integer({ description: "Connected ones that serve it, at all gateways; 0: its runs wait." }),
+    workers: Type.Integer({
+      description: "How many connected workers serve it, at all gateways; with 0, its runs wait.",
+    }),
     triggers: Type.Array(Any),
     maxAttempts: Type.Integer(),
     deadlineMs: orNull(Ms),
@@ -36,9 +38,9 @@ const FunctionSchema = Type.Object(
     priority: orNull(Type.String({ description: "An expression." })),
     cancelOn: Type.Array(Any),
     hints: Type.Array(Type.String(), {
-      description: "What may be wrong with it, as its app says: names of events that are probably misspelt.",
+      description: "What may be wrong with it, according to its app: event names that are probably misspelt.",
     }),
-    paused: Type.Boolean({ description: "Nothing of it is handed out: `POST /v1/functions/{id}/pause`." }),
+    paused: Type.Boolean({ description: "Whether none of its work is handed out: `POST /v1/functions/{id}/pause`." }),
     pause: PauseSchema,
   },
   { title: "Function" },
@@ -58,7 +60,7 @@ const GET = describe({
   tag: "functions",
   params: { id: "`<app>-<function>`, its uuid, or its own id where only one app has it." },
   answers: { 200: FunctionSchema },
-  failures: { 404: "There is no such function; the message names those that come close." },
+  failures: { 404: "There is no such function; the message names similar ones." },
 });
 
 export function functionsApi(app: Hono, parts: HttpParts): void {
@@ -85,7 +87,7 @@ export function functionsApi(app: Hono, parts: HttpParts): void {
 
   const dev = describe({
     operationId: "getDev",
-    summary: "The gateway and its functions, as tools for development look for it.",
+    summary: "The gateway and its functions, as development tools expect to find them.",
     tag: "gateway",
     answers: {
       200: Type.Object({

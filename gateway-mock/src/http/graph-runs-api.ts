@@ -27,20 +27,25 @@ import { runOr404 } from "./run-or-404.ts";
 const json = (schema: BodyDescription["schema"]): BodyDescription => ({ contentType: "application/json", schema });
 
 const StartFields = {
-  input: Type.Optional(Type.Unsafe({ ...Json, description: "What `ctx.input` is in the graph." })),
+  input: Type.Optional(Type.Unsafe({ ...Json, description: "The value of `ctx.input` in the graph." })),
   id: Type.Optional(
-    Type.String({ maxLength: 256, description: "The same id again, within 30 days, is the same run of the graph." }),
+    Type.String({
+      maxLength: 256,
+      description: "A second call with the same id within 30 days refers to the same run of the graph.",
+    }),
   ),
   at: Type.Optional(Instant),
   deadline: Type.Optional(Deadline),
-  appVersion: Type.Optional(Type.String({ description: "Begins with this version of the app, not with the newest." })),
-  priority: Type.Optional(Type.Integer({ minimum: -600, maximum: 600, description: "Seconds ahead of other runs." })),
+  appVersion: Type.Optional(Type.String({ description: "Starts with this version of the app instead of the newest." })),
+  priority: Type.Optional(
+    Type.Integer({ minimum: -600, maximum: 600, description: "By how many seconds it is put ahead of other runs." }),
+  ),
   dispatch: Dispatch,
 };
 
 const ExecuteBody = Type.Object({
   ...StartFields,
-  version: Type.Optional(Type.Integer({ minimum: 1, description: "Default: the published one." })),
+  version: Type.Optional(Type.Integer({ minimum: 1, description: "The version to run; default: the published one." })),
   ...RunnerFields,
 });
 
@@ -48,12 +53,12 @@ const STARTED = {
   runId: Type.String(),
   eventId: Type.String(),
   functionId: Type.String({ description: "The function that runs it." }),
-  isNew: Type.Boolean({ description: "False: an earlier request with this id has started it." }),
+  isNew: Type.Boolean({ description: "False: an earlier request with this id started it." }),
 };
 
 const EXECUTE = describe({
   operationId: "executeGraph",
-  summary: "Starts a run of a graph, and answers once it is stored.",
+  summary: "Starts a run of a graph; the answer comes once the run is stored.",
   description:
     "The run carries the version in its own record: what becomes of the graph later does not touch it. The header `x-inngest-event-id-seed` names the request: sent again with the same one, it counts once.",
   tag: "graphs",
@@ -90,13 +95,16 @@ const TEST = describe({
 
 const STOP = describe({
   operationId: "stopGraphTest",
-  summary: "Ends a test, and removes all that is left of it.",
+  summary: "Ends a test, and removes everything that it left.",
   tag: "graphs",
   // Clients of a tenant send it with each call; the run says whose it is.
   query: Type.Object({ tenant: Type.Optional(Type.String()) }),
   params: { runId: "The run's id." },
   answers: { 200: Type.Object({ stopped: Type.Literal(true), runId: Type.String() }) },
-  failures: { 404: "There is no such run.", 409: "`GRAPH_TEST_UNKNOWN`: it is no test. `RUN_ON_HOLD`, `RUN_IN_USE`." },
+  failures: {
+    404: "There is no such run.",
+    409: "`GRAPH_TEST_UNKNOWN`: the run is not a test. `RUN_ON_HOLD`, `RUN_IN_USE`.",
+  },
 });
 
 export function graphRunsApi(app: Hono, { store, dispatcher, newId }: HttpParts): void {

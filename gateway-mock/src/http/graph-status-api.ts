@@ -17,16 +17,18 @@ const NodeSchema = Type.Object(
     type: Type.String(),
     title: Type.Optional(Type.String()),
     status: Type.Enum(["waiting", "ready", "running", "done", "failed", "skipped", "dead"]),
-    path: Type.Array(Type.String(), { description: "Ids of the subgraph nodes that it is in." }),
-    iteration: Type.Array(Type.Integer(), { description: "Of each loop around it, the outermost first." }),
-    attempts: Type.Integer({ description: "How often it was tried so far." }),
+    path: Type.Array(Type.String(), { description: "The ids of the subgraph nodes that contain it." }),
+    iteration: Type.Array(Type.Integer(), {
+      description: "The iteration of each loop that contains it, outermost first.",
+    }),
+    attempts: Type.Integer({ description: "How often it has been tried so far." }),
     startedMs: orNull(Ms),
     endedMs: orNull(Ms),
     dueMs: orNull(Type.Number({ description: "When a wait, or the pause before the next attempt, is over." })),
     input: Type.Optional(Json),
     output: Type.Optional(Json),
     error: Type.Optional(Json),
-    handle: Type.Optional(Type.String({ description: "The way on that was taken." })),
+    handle: Type.Optional(Type.String({ description: "The handle at which the run went on." })),
   },
   { title: "NodeStatus" },
 );
@@ -43,21 +45,21 @@ const StatusSchema = Type.Object(
     output: Json,
     error: Json,
     nodes: Type.Array(NodeSchema),
-    isCut: Type.Boolean({ description: "More nodes have begun than are listed, as in long loops." }),
+    isCut: Type.Boolean({ description: "True: more nodes have started than are listed, as in long loops." }),
   },
   { title: "GraphStatus" },
 );
 
 const GET = describe({
   operationId: "getGraphStatus",
-  summary: "Shows what became of each node of a graph's run.",
-  description: "To follow it live, read `/v1/runs/{id}/stream`, and ask again when something has happened.",
+  summary: "Shows the status of each node of a graph's run.",
+  description: "To follow it live, read `/v1/runs/{id}/stream`, and call this again when something has happened.",
   tag: "graphs",
   // Clients of a tenant send it with each call; the run says whose it is.
   query: Type.Object({ tenant: Type.Optional(Type.String()) }),
   params: { id: "The run's id." },
   answers: { 200: StatusSchema },
-  failures: { 404: "There is no such run, or it is of no graph." },
+  failures: { 404: "There is no such run, or it is not a run of a graph." },
 });
 
 export function graphStatusApi(app: Hono, { store }: Pick<HttpParts, "store">): void {

@@ -36,12 +36,17 @@ const DEFAULT_LIMIT = 50;
 const MAX_LIMIT = 1000;
 
 const params = { id: "The graph's id." };
-const Tenant = Type.Optional(Type.String({ description: "Whose graph it is; default: the one owner's." }));
+const Tenant = Type.Optional(
+  Type.String({
+    description: "The tenant that the graph belongs to; default: none.",
+  }),
+);
 const tenantQuery = Type.Object({ tenant: Tenant });
 const Limit = Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_LIMIT, default: DEFAULT_LIMIT }));
 export const NodeTypes = Type.Optional(
   Type.Array(Type.Object({ type: Type.String(), handles: Type.Optional(Type.Array(Type.String())) }), {
-    description: "The types that the app has, beside the built-in ones. Without it every name is taken for one.",
+    description:
+      "The node types that the app has besides the built-in ones. Without this list, every name is accepted as a type.",
   }),
 );
 export const Dispatch = Type.Optional(
@@ -61,7 +66,10 @@ const json = (schema: BodyDescription["schema"]): BodyDescription => ({ contentT
 const PutBody = Type.Object({
   graph: GraphSchema,
   expectedRevision: Type.Optional(
-    Type.Integer({ minimum: 0, description: "Of the draft that is replaced; 0 = there is none. Default: any." }),
+    Type.Integer({
+      minimum: 0,
+      description: "The revision of the draft that is to be replaced; 0 = there is no draft yet. Default: any.",
+    }),
   ),
   ...RunnerFields,
   nodeTypes: NodeTypes,
@@ -78,15 +86,17 @@ const PUT = describe({
   body: json(PutBody),
   answers: { 200: StoredGraphSchema },
   failures: {
-    400: "`GRAPH_INVALID`: a part of it has the wrong form; `problems` says which.",
+    400: "`GRAPH_INVALID`: part of the graph is malformed; `problems` says which.",
     409: "`GRAPH_CONFLICT`.",
   },
 });
 
 const PublishBody = Type.Object({
-  expectedRevision: Type.Optional(Type.Integer({ minimum: 1, description: "Of the draft; default: any." })),
+  expectedRevision: Type.Optional(
+    Type.Integer({ minimum: 1, description: "The revision of the draft that is to be published; default: any." }),
+  ),
   version: Type.Optional(
-    Type.Integer({ minimum: 1, description: "Publishes this version again, instead of the draft." }),
+    Type.Integer({ minimum: 1, description: "Publishes this version again instead of the draft." }),
   ),
   nodeTypes: NodeTypes,
   dispatch: Dispatch,
@@ -94,7 +104,7 @@ const PublishBody = Type.Object({
 
 const PUBLISH = describe({
   operationId: "publishGraph",
-  summary: "Makes a version of the draft and publishes it, or publishes an earlier one again.",
+  summary: "Makes a version from the draft and publishes it, or publishes an earlier version again.",
   description:
     "A version never changes. Its triggers take the place of those of the version before, for all gateways at once; runs that go on keep the version that they have.",
   tag: "graphs",
@@ -111,7 +121,7 @@ const PUBLISH = describe({
 
 const UNPUBLISH = describe({
   operationId: "unpublishGraph",
-  summary: "Publishes no version of a graph any more, so that nothing triggers it.",
+  summary: "Withdraws the published version of a graph, so that nothing triggers it any more.",
   tag: "graphs",
   params,
   query: tenantQuery,
@@ -124,7 +134,7 @@ const LIST = describe({
   summary: "Lists graphs, by tenant and id.",
   tag: "graphs",
   query: Type.Object({
-    tenant: Type.Optional(Type.String({ description: "Only those of this one." })),
+    tenant: Type.Optional(Type.String({ description: "Only graphs of this tenant." })),
     limit: Limit,
     cursor: Type.Optional(Type.String({ description: "The `nextCursor` of the page before." })),
   }),

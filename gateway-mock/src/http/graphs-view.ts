@@ -18,12 +18,12 @@ export const GraphSchema = Type.Object(
 
 const FIELDS = {
   id: Type.String(),
-  tenant: Type.String({ description: "Whose it is; empty where there is one owner." }),
+  tenant: Type.String({ description: "The tenant that it belongs to; empty if it has none." }),
   title: Type.String(),
-  runner: orNull(Type.String({ description: "The function that runs it; null = the only one that there is." })),
-  revision: Type.Integer({ description: "Of the draft: rises with each write of it, beginning with 1." }),
+  runner: orNull(Type.String({ description: "The function that runs it; null = the only one there is." })),
+  revision: Type.Integer({ description: "The revision of the draft: starts at 1 and rises with each write." }),
   version: orNull(Type.Integer({ description: "The one that is published." })),
-  lastVersion: Type.Integer({ description: "The highest that there was; 0 = none." }),
+  lastVersion: Type.Integer({ description: "The highest version so far; 0 = none." }),
   createdAt: At,
   createdMs: Ms,
   updatedAt: At,
@@ -42,8 +42,8 @@ export const ProblemSchema = Type.Object(
     nodeId: Type.Optional(Type.String()),
     edge: Type.Optional(Type.Integer({ description: "Its index in `edges`." })),
     path: Type.Optional(Type.String()),
-    line: Type.Optional(Type.Integer({ description: "In the code at `path`, counted from 1." })),
-    column: Type.Optional(Type.Integer({ description: "In that line, counted from 1." })),
+    line: Type.Optional(Type.Integer({ description: "The line in the code at `path`, counted from 1." })),
+    column: Type.Optional(Type.Integer({ description: "The column in that line, counted from 1." })),
     message: Type.String(),
     fix: Type.String(),
   },
@@ -54,14 +54,17 @@ export const StoredGraphSchema = Type.Object(
   {
     ...FIELDS,
     graph: GraphSchema,
-    problems: Type.Array(ProblemSchema, { description: "What is to be fixed before it can be published." }),
+    problems: Type.Array(ProblemSchema, { description: "What has to be fixed before it can be published." }),
   },
   { title: "StoredGraph" },
 );
 
 export const GraphVersionSchema = Type.Object(
   { version: Type.Integer(), revision: Type.Integer(), publishedAt: At, publishedMs: Ms },
-  { title: "GraphVersion", description: "When it was made, of which draft." },
+  {
+    title: "GraphVersion",
+    description: "When the version was published, and the revision of the draft that it was made from.",
+  },
 );
 
 export function graphView(graph: ListedGraph): object {

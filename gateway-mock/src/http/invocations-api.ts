@@ -17,15 +17,17 @@ const BodySchema = Type.Object(
     id: Type.Optional(
       Type.String({
         maxLength: 256,
-        description: "The same id again, within 30 days, is the same run of the function.",
+        description: "A second call with the same id within 30 days refers to the same run of the function.",
       }),
     ),
     at: Type.Optional(Instant),
     deadline: Type.Optional(Deadline),
     appVersion: Type.Optional(
-      Type.String({ description: "Begins with this version of the app, not with the newest." }),
+      Type.String({ description: "Starts with this version of the app instead of the newest." }),
     ),
-    priority: Type.Optional(Type.Integer({ minimum: -600, maximum: 600, description: "Seconds ahead of other runs." })),
+    priority: Type.Optional(
+      Type.Integer({ minimum: -600, maximum: 600, description: "By how many seconds it is put ahead of other runs." }),
+    ),
     user: Type.Optional(Json),
     v: Type.Optional(Type.String()),
     meta: Type.Optional(Json),
@@ -44,7 +46,7 @@ const OutcomeSchema = Type.Union(
       functionId: Type.String(),
       runId: Type.String(),
       eventId: Type.String(),
-      isNew: Type.Boolean({ description: "False: an earlier request with this id has started it." }),
+      isNew: Type.Boolean({ description: "False: an earlier request with this id started it." }),
     }),
     Type.Object({
       outcome: Type.Literal("skipped"),
@@ -68,12 +70,12 @@ const INVOKE = describe({
   operationId: "invokeFunction",
   summary: "Starts a run of one function.",
   description:
-    "The run passes the function's `rateLimit`, `idempotency`, `singleton`, `debounce` and `batchEvents`: `outcome` says what came of it. The header `x-inngest-event-id-seed` names the request: sent again with the same one, it counts once.",
+    "The run is subject to the function's `rateLimit`, `idempotency`, `singleton`, `debounce` and `batchEvents`: `outcome` says what happened. The header `x-inngest-event-id-seed` identifies the request: if it is sent again with the same value, it counts once.",
   tag: "runs",
   params: { id: "The function: `<app>-<function>`, its uuid, or its own id where only one app has it." },
   body: { contentType: "application/json", schema: BodySchema },
   answers: { 200: OutcomeSchema },
-  failures: { 404: "There is no such function; the message names those that come close." },
+  failures: { 404: "There is no such function; the message names similar ones." },
 });
 
 export function invocationsApi(app: Hono, { dispatcher }: Pick<HttpParts, "dispatcher">): void {

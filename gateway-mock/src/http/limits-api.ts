@@ -15,9 +15,9 @@ const LimitedRunSchema = Type.Object(
 const KeyInUseSchema = Type.Object(
   {
     key: orNull(Type.String({ description: "The key's value; null: there is no key, or its event is gone." })),
-    taken: Type.Integer({ description: "Places that are taken; of a throttle starts that are not made good for." }),
-    holders: Type.Array(LimitedRunSchema, { description: "The first ten, those of the longest time first." }),
-    waiting: Type.Integer({ description: "Jobs that are due; of one function no more than 300 are counted." }),
+    taken: Type.Integer({ description: "Slots that are in use; for a throttle, starts that still count against it." }),
+    holders: Type.Array(LimitedRunSchema, { description: "The first ten, longest first." }),
+    waiting: Type.Integer({ description: "Jobs that are due; at most 300 are counted for each function." }),
     waiters: Type.Array(LimitedRunSchema, { description: "The first ten, in the order in which they start." }),
     nextStartMs: orNull(Type.Number({ description: "Of a throttle: when the next may start; null = at once." })),
   },
@@ -28,8 +28,8 @@ const FIELDS = {
   functionId: Type.String(),
   key: orNull(Type.String({ description: "Its expression." })),
   limit: Type.Integer(),
-  uses: Type.Array(KeyInUseSchema, { description: "Keys in use, at most 50; those with most runs waiting first." }),
-  isCut: Type.Boolean({ description: "More keys are in use than are listed." }),
+  uses: Type.Array(KeyInUseSchema, { description: "Keys in use, at most 50; those with the most waiting runs first." }),
+  isCut: Type.Boolean({ description: "True: more keys are in use than are listed." }),
 };
 
 const ConcurrencySchema = Type.Object(
@@ -44,9 +44,9 @@ const ThrottleSchema = Type.Object(
 
 const LIST = describe({
   operationId: "listLimits",
-  summary: "Lists concurrency limits and throttles with what is in use of them.",
+  summary: "Lists concurrency limits and throttles, and how much of each is in use.",
   description:
-    "Which runs have the places of each key, which wait for one, and when a throttle lets the next one start.",
+    "For each key: which runs have the slots, which runs wait for one, and when a throttle lets the next one start.",
   tag: "functions",
   query: Type.Object({}),
   answers: { 200: Type.Object({ limits: Type.Array(Type.Union([ConcurrencySchema, ThrottleSchema])) }) },

@@ -6,7 +6,8 @@ import type { HttpParts } from "./parts.ts";
 
 const LIST = describe({
   operationId: "listOrphans",
-  summary: "Looks at all runs for those that have not ended and that nothing moves on. There are none.",
+  summary:
+    "Searches all runs for orphans: runs that have not ended, and that no job or wait moves on. There should be none.",
   description:
     "Of all environments. Reads every run's head once, so it takes a while with millions of runs; `orphans` of `/v1/metrics` counts what gateways find by themselves.",
   tag: "runs",

@@ -17,26 +17,28 @@ const MAX_NOTE = 500;
 const PausedSchema = Type.Object(
   {
     functionId: Type.String(),
-    changed: Type.Boolean({ description: "False: it was so before." }),
+    changed: Type.Boolean({ description: "False: nothing changed, because it was already so." }),
     pause: PauseSchema,
   },
   { title: "PausedFunction" },
 );
 
 const params = { id: "The function: `<app>-<function>`, its uuid, or its own id where only one app has it." };
-const failures = { 404: "There is no such function; the message names those that come close." };
+const failures = { 404: "There is no such function; the message names similar ones." };
 
 const PAUSE = describe({
   operationId: "pauseFunction",
-  summary: "Hands out nothing of a function until it is resumed.",
+  summary: "Pauses a function: none of its work is handed out until it is resumed.",
   description:
-    "Once this has been answered no gateway gives work of the function to a worker. What a worker has goes on to the end of its pass. Events still start runs, which wait.",
+    "Once this has been answered, no gateway gives work of the function to a worker. Passes that workers already have run to their end. Events still start runs, which then wait.",
   tag: "functions",
   params,
   body: {
     contentType: "application/json",
     schema: Type.Object({
-      note: Type.Optional(Type.String({ maxLength: MAX_NOTE, description: "Why; runs that wait say so." })),
+      note: Type.Optional(
+        Type.String({ maxLength: MAX_NOTE, description: "The reason; it is shown for runs that wait." }),
+      ),
     }),
   },
   answers: { 200: PausedSchema },
@@ -45,7 +47,7 @@ const PAUSE = describe({
 
 const RESUME = describe({
   operationId: "resumeFunction",
-  summary: "Hands out work of a paused function again.",
+  summary: "Resumes a paused function: its work is handed out again.",
   tag: "functions",
   params,
   answers: { 200: PausedSchema },

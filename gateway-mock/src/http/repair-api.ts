@@ -23,14 +23,16 @@ const MAX_BODY_BYTES = 64 * 1024;
 const AppVersion = Type.String({
   description: "`newest` (default), `same` as the run had, or a version of the app.",
 });
-const NewRunId = Type.String({ description: "A ULID for the new run: a repeated call makes no second one." });
+const NewRunId = Type.String({
+  description: "A ULID for the new run: if the call is repeated with it, no second run is created.",
+});
 const json = (schema: TSchema): BodyDescription => ({ contentType: "application/json", schema });
 const params = { id: "The run's id." };
 const made = Type.Object({ runId: Type.String(), run: RunSchema }, { title: "MadeRun" });
 
 const RERUN = describe({
   operationId: "rerunRun",
-  summary: "Makes a new run of the same events.",
+  summary: "Creates a new run from the same events.",
   tag: "runs",
   params,
   body: json(Type.Object({ appVersion: Type.Optional(AppVersion), newRunId: Type.Optional(NewRunId) })),
@@ -40,16 +42,18 @@ const RERUN = describe({
 
 const FORK = describe({
   operationId: "forkRun",
-  summary: "Makes a new run that keeps what had ended before a step.",
+  summary: "Creates a new run that keeps the results of the steps before a given one.",
   tag: "runs",
   params,
   body: json(
     Type.Object({
-      step: Type.String({ description: "The id that the code gives it, a repeat with its number: `fetch:2`." }),
+      step: Type.String({
+        description: "The step's id as in the code; a repeated id has its number appended: `fetch:2`.",
+      }),
       result: Type.Optional(
         Type.Unknown({
           description:
-            "What the step gives; without it the step is done again. In a graph's run: the output of the node, as its state shows it.",
+            "The result to use for the step; without it, the step runs again. For a run of a graph: the output of the node, as its status shows it.",
         }),
       ),
       appVersion: Type.Optional(AppVersion),
@@ -58,7 +62,7 @@ const FORK = describe({
   ),
   answers: { 200: made },
   failures: {
-    400: "`GRAPH_OUTPUT_INVALID`: the node cannot give that.",
+    400: "`GRAPH_OUTPUT_INVALID`: the node cannot have this output.",
     404: "There is no such run, or no such step in it.",
     409: "`RUN_UNDONE`, `RUN_NOT_ENDED`, `RUN_SKIPPED`, `RUN_TOO_LARGE`, `FUNCTION_UNKNOWN`.",
   },
@@ -66,7 +70,7 @@ const FORK = describe({
 
 const RESUME = describe({
   operationId: "resumeRun",
-  summary: "Lets a run that failed or was cancelled go on: finished steps stay, what failed gets new attempts.",
+  summary: "Resumes a run that failed or was cancelled: finished steps are kept, and what failed gets new attempts.",
   tag: "runs",
   params,
   body: json(Type.Object({ appVersion: Type.Optional(AppVersion) })),
@@ -76,7 +80,8 @@ const RESUME = describe({
 
 const DELETE = describe({
   operationId: "deleteRun",
-  summary: "Deletes a run that has ended: its log, and the event that started it if no other run is left of that.",
+  summary:
+    "Deletes a run that has ended, with its log, and the event that started it unless another run uses that event.",
   tag: "runs",
   params,
   query: Type.Object({

@@ -25,16 +25,16 @@ const Period = Type.Union([Type.Number(), Type.String()], { description: "Millis
 
 const PRUNE = describe({
   operationId: "prune",
-  summary: "Removes old runs for some seconds, or says what would go.",
+  summary: "Removes old runs, for a few seconds, or says what would be removed.",
   description:
-    "Gateways do it by themselves now and then. Call it again with `sinceMs` of the answer until `state` is `done`. `completed` and `failed` count for all functions of the environment, instead of what they and the gateway say.",
+    "Gateways also do this by themselves from time to time. Repeat the call with `sinceMs` of the answer until `state` is `done`. `completed` and `failed` apply to all functions of the environment, in place of their own settings and the gateway's.",
   tag: "gateway",
   body: json(
     Type.Object({
       dryRun: Type.Optional(Type.Boolean()),
       completed: Type.Optional(Period),
       failed: Type.Optional(Period),
-      sinceMs: Type.Optional(Type.Number({ description: "Of the first answer." })),
+      sinceMs: Type.Optional(Type.Number({ description: "`sinceMs` of the first answer." })),
     }),
   ),
   answers: {
@@ -67,7 +67,7 @@ const HOLD = describe({
 
 const RELEASE = describe({
   operationId: "releaseRun",
-  summary: "Releases a run: it goes when its time is over.",
+  summary: "Releases a run that is on hold: it is removed when its retention is over.",
   tag: "runs",
   params: { id: "The run's id." },
   answers: { 200: Type.Object({ released: Type.Boolean({ description: "False: it was not on hold." }) }) },

@@ -18,9 +18,9 @@ const SetRollout = Type.Object({ version: Type.String(), percent: Type.Number(),
 const RolloutSchema = Type.Object(
   {
     appId: Type.String(),
-    changed: Type.Boolean({ description: "False: it was so before." }),
+    changed: Type.Boolean({ description: "False: nothing changed, because it was already so." }),
     rollout: orNull(SetRollout),
-    versions: Type.Array(Type.String(), { description: "Those that the app has, the newest first." }),
+    versions: Type.Array(Type.String(), { description: "The app's versions, newest first." }),
   },
   { title: "Rollout" },
 );
@@ -29,9 +29,10 @@ const params = { id: "The app's id." };
 
 const PUT = describe({
   operationId: "setRollout",
-  summary: "Begins so many in a hundred of an app's new runs with a version, the others with the newest other one.",
+  summary:
+    "Starts a given percentage of an app's new runs with one version, and the others with the newest other version.",
   description:
-    "Which version a run begins with follows from its id, so it is the same at every gateway. Runs that have begun, and those that were started for a version, stay as they are.",
+    "The version that a run starts with follows from its id, so it is the same at every gateway. Runs that have already started, and runs that were requested for a version, are not affected.",
   tag: "functions",
   params,
   body: {
@@ -47,7 +48,7 @@ const PUT = describe({
 
 const GET = describe({
   operationId: "getRollout",
-  summary: "Shows with which version so many in a hundred of an app's new runs begin.",
+  summary: "Shows the rollout of an app: the version, and the percentage of new runs that start with it.",
   tag: "functions",
   params,
   answers: {
@@ -57,7 +58,7 @@ const GET = describe({
 
 const DELETE = describe({
   operationId: "removeRollout",
-  summary: "Begins all new runs of an app with its newest version again.",
+  summary: "Ends a rollout: all new runs of the app start with its newest version again.",
   tag: "functions",
   params,
   answers: { 200: RolloutSchema },

@@ -26,36 +26,40 @@ const MAX_LIMIT = 1000;
 const MAX_DESCENDANTS = 100;
 
 const QuerySchema = Type.Object({
-  status: Type.Optional(Type.String({ description: `One or several, parted by commas: ${RUN_STATUSES.join(", ")}.` })),
+  status: Type.Optional(
+    Type.String({ description: `One or several, separated by commas: ${RUN_STATUSES.join(", ")}.` }),
+  ),
   functionId: Type.Optional(
     Type.String({ description: "`<app>-<function>`, its uuid, or its own id where only one app has it." }),
   ),
   function: Type.Optional(Type.String({ description: "The same as `functionId`." })),
-  eventName: Type.Optional(Type.String({ description: "Of the event that has started them." })),
-  eventId: Type.Optional(Type.String({ description: "Of an event: the runs that it has started." })),
-  event: Type.Optional(Type.String({ description: "The same as `eventName`; the id of an event is taken for that." })),
+  eventName: Type.Optional(Type.String({ description: "The name of the event that started them." })),
+  eventId: Type.Optional(Type.String({ description: "The id of the event that started them." })),
+  event: Type.Optional(
+    Type.String({ description: "The same as `eventName`, or as `eventId` if it is the id of an event." }),
+  ),
   after: Type.Optional(
     Type.String({ description: "Created at this time or later: ISO 8601, or milliseconds since 1970." }),
   ),
   before: Type.Optional(Type.String({ description: "Created before this time." })),
   key: Type.Optional(
     Type.String({
-      description: "Of the event or the invocation with this id, as its sender gave it, as long as the id counts.",
+      description: "The id that the sender gave to the event or the invocation, as long as that id counts.",
     }),
   ),
   error: Type.Optional(
-    Type.String({ description: "Failed and cancelled runs with this text in their error, in small or large letters." }),
+    Type.String({ description: "Failed and cancelled runs with this text in their error; case is ignored." }),
   ),
-  graph: Type.Optional(Type.String({ description: "Of a graph that is stored: its id." })),
-  tenant: Type.Optional(Type.String({ description: "With `graph`: whose graph it is." })),
-  test: Type.Optional(Type.String({ description: "`1`: only tests of graphs; `0`: none of them." })),
+  graph: Type.Optional(Type.String({ description: "The id of a stored graph." })),
+  tenant: Type.Optional(Type.String({ description: "With `graph`: the tenant that the graph belongs to." })),
+  test: Type.Optional(Type.String({ description: "`1`: only tests of graphs; `0`: everything but tests of graphs." })),
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_LIMIT, default: DEFAULT_LIMIT })),
   cursor: Type.Optional(Type.String({ description: "The `nextCursor` of the page before." })),
   waiting: Type.Optional(
     Type.String({
       description:
-        "`1`: also why each run that has not ended waits; keys of limits without values. `only`: the same, and no run " +
-        "that has ended or that a worker is at; a page may come short then, `nextCursor` says where to go on.",
+        "`1`: also says why each run that has not ended waits; keys of limits are shown without their values. `only`: the same, without runs " +
+        "that have ended or that a worker is executing; a page may then have fewer than `limit`: `nextCursor` says where to go on.",
     }),
   ),
 });
@@ -76,11 +80,11 @@ const GET = describe({
   tag: "runs",
   params: { id: "The run's id." },
   query: Type.Object({
-    log: Type.Optional(Type.String({ description: "`1`: also the log." })),
+    log: Type.Optional(Type.String({ description: "`1`: includes the log." })),
     wait: Type.Optional(
       Type.String({
         description:
-          "Such as `30s`, at most a minute: answers once the run has ended, or as it is after that time. A run that goes on as another (`continueAs`) has not ended: the answer is the last one then.",
+          "Such as `30s`, at most a minute: the answer comes once the run has ended, or after that time with the run as it is. A run that continues as another one (`continueAs`) has not ended: the answer is then the last of them.",
       }),
     ),
     links: LinksSchema,
@@ -88,13 +92,13 @@ const GET = describe({
   answers: { 200: RunDetailSchema },
   failures: {
     404: "There is no such run.",
-    503: "Too many callers wait, the gateway shuts down, or the database is away; ask again.",
+    503: "Too many callers are waiting, the gateway is shutting down, or the database is unavailable; try again.",
   },
 });
 
 const RETRY = describe({
   operationId: "retryCompensations",
-  summary: "Makes a failed run try again what it could not undo.",
+  summary: "Makes a failed run retry the compensations that have not succeeded.",
   tag: "runs",
   params: { id: "The run's id." },
   answers: {

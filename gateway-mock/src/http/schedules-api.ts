@@ -17,7 +17,7 @@ const ScheduleSchema = Type.Object(
         { description: "Of a graph's." },
       ),
     ),
-    paused: Type.Boolean({ description: "Its function is: ticks wait." }),
+    paused: Type.Boolean({ description: "True: its function is paused, and ticks wait." }),
     nextAt: At,
     nextMs: Ms,
     dueAt: orNull(At),
@@ -25,7 +25,7 @@ const ScheduleSchema = Type.Object(
     last: orNull(
       Type.Object(
         { runId: Type.String(), status: RunStatusSchema, createdMs: Ms, endedMs: orNull(Ms) },
-        { title: "ScheduledRun", description: "The newest run that it has started, where it is among the newest ten." },
+        { title: "ScheduledRun", description: "The newest run that it started, if that is among the ten newest." },
       ),
     ),
   },
@@ -34,7 +34,7 @@ const ScheduleSchema = Type.Object(
 
 const LIST = describe({
   operationId: "listSchedules",
-  summary: "Lists schedules of functions and graphs, with their last and next run.",
+  summary: "Lists the schedules of functions and graphs, each with its last and its next run.",
   tag: "functions",
   query: Type.Object({}),
   answers: { 200: Type.Object({ schedules: Type.Array(ScheduleSchema) }) },

@@ -19,7 +19,7 @@ export function signalsApi(app: Hono, { store, dispatcher }: HttpParts): void {
     operationId: "sendSignal",
     summary: "Sends a signal to the step that waits for it.",
     description:
-      "Signals are not kept: one that comes before its step waits, or after that has ended, goes nowhere, and the answer is 404. A node of a graph, or a step, is `running` for a moment before its wait is stored; `waiting` of its run names the signal once it is.",
+      "Signals are not kept: one that arrives before its step waits, or after the wait has ended, is lost, and the answer is 404. A step, or a node of a graph, is `running` for a moment before its wait is stored; once it is stored, `waiting` of its run names the signal.",
     tag: "events",
     body: {
       contentType: "application/json",
@@ -29,8 +29,8 @@ export function signalsApi(app: Hono, { store, dispatcher }: HttpParts): void {
       200: Type.Object({ data: Type.Object({ run_id: Type.String({ description: "Whose step it was." }) }) }),
     },
     failures: {
-      400: "`GRAPH_ANSWER_INVALID`: an approval of a graph waits for it, and this decides nothing.",
-      404: "`NOT_FOUND`: no run waits for it now. It was not kept, and ended no wait.",
+      400: "`GRAPH_ANSWER_INVALID`: an approval of a graph waits for it, and the data is neither an approval nor a rejection.",
+      404: "`NOT_FOUND`: no run waits for it now. The signal was not kept, and ended no wait.",
     },
   });
   app.post("/v1/signals", described, limitBody(WIRE_LIMITS.maxEventBytes), async (c) => {

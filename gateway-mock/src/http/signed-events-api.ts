@@ -11,7 +11,7 @@ import type { HttpParts } from "./parts.ts";
 const SEND = describe({
   operationId: "sendSignedEvents",
   summary: "Sends one event or several with the signing key, and starts the runs that they trigger.",
-  description: "All events are valid, or none is stored. Programs send theirs with an event key: `POST /e/{key}`.",
+  description: "If one event is invalid, none is stored. Programs send events with an event key: `POST /e/{key}`.",
   tag: "events",
   body: {
     contentType: "application/json",

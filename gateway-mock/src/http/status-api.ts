@@ -10,20 +10,20 @@ import { AppWorkersSchema } from "./worker-state-schema.ts";
 const CommitsLostSchema = Type.Object(
   {
     atMs: Type.Number(),
-    batches: Type.Integer({ description: "Commits that are gone." }),
-    writes: Type.Integer({ description: "Writes of these, as far as they are known." }),
-    restored: Type.Integer({ description: "Those that were sent again and are there." }),
+    batches: Type.Integer({ description: "Commits that are lost." }),
+    writes: Type.Integer({ description: "Writes in these commits, as far as they are known." }),
+    restored: Type.Integer({ description: "Writes that were sent again and are stored." }),
     runs: Type.Integer(),
-    incomplete: Type.Array(Type.String(), { description: "The first few runs of which something is missing." }),
-    isOver: Type.Boolean({ description: "False: it is being sent again." }),
+    incomplete: Type.Array(Type.String(), { description: "The first few runs that lack something." }),
+    isOver: Type.Boolean({ description: "False: the writes are still being sent again." }),
   },
-  { title: "CommitsLost", description: "What the database had forgotten of what it had acknowledged to this gateway." },
+  { title: "CommitsLost", description: "Writes that the database acknowledged to this gateway and then lost." },
 );
 const SlowLeaseSchema = Type.Object(
   { tookMs: Type.Number(), leaseMs: Type.Number(), agoMs: Type.Number() },
   {
     title: "SlowLease",
-    description: "The database took so long to lease work that it could not leave at once (DATABASE_SLOW).",
+    description: "The database took so long to lease work that the work could not be sent at once (DATABASE_SLOW).",
   },
 );
 const ReadySchema = Type.Object(
@@ -52,11 +52,11 @@ const DatabaseSchema = Type.Object(
 const TableSchema = Type.Object(
   {
     table: Type.String(),
-    bytes: Type.Number({ description: "With its indexes." }),
-    rows: Type.Number({ description: "As the database estimates them." }),
+    bytes: Type.Number({ description: "Size including indexes." }),
+    rows: Type.Number({ description: "The number of rows, as estimated by the database." }),
     partitions: Type.Integer(),
     oldestMs: Type.Union([Type.Number(), Type.Null()], {
-      description: "When its oldest row was made, where that is known.",
+      description: "When its oldest row was created, if that is known.",
     }),
   },
   { title: "TableSize" },
@@ -71,7 +71,7 @@ export function statusApi(app: Hono, parts: HttpParts): void {
     "/health",
     describe({
       operationId: "getHealth",
-      summary: "Whether the gateway lives. Needs no key.",
+      summary: "Whether the gateway is alive.",
       tag: "gateway",
       answers: { 200: Type.Object({ ok: Type.Boolean(), version: Type.String(), database: DatabaseSchema }) },
     }),
@@ -82,7 +82,7 @@ export function statusApi(app: Hono, parts: HttpParts): void {
     "/ready",
     describe({
       operationId: "getReady",
-      summary: "Whether the gateway takes work, for load balancers. Needs no key.",
+      summary: "Whether the gateway takes work, for load balancers.",
       tag: "gateway",
       answers: { 200: ReadySchema, 503: ReadySchema },
     }),
@@ -103,7 +103,7 @@ export function statusApi(app: Hono, parts: HttpParts): void {
 
   const metrics = describe({
     operationId: "getMetrics",
-    summary: "Counters of the dispatcher, the store, the database, the queue, the workers and the process.",
+    summary: "Counters of the dispatcher, the store, the database, the queue, the workers and the process, as JSON.",
     tag: "gateway",
     answers: {
       200: Type.Object({

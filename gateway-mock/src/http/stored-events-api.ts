@@ -18,7 +18,7 @@ const CollectedSchema = Type.Object(
   {
     functionId: Type.String(),
     reason: Type.Enum(["DEBOUNCED", "BATCHED"]),
-    message: Type.String({ description: "In one sentence." }),
+    message: Type.String({ description: "The reason in one sentence." }),
     untilMs: Ms,
     untilAt: At,
   },
@@ -37,7 +37,7 @@ const EventSchema = Type.Object(
     runIds: Type.Array(Type.String()),
     collected: Type.Array(CollectedSchema, {
       description:
-        "Functions that collect it with other events before they start a run. Of a debounce only the last event is there.",
+        "Functions that collect it with other events before they start a run. For a debounce, only the last event is listed.",
     }),
   },
   { title: "StoredEvent" },
@@ -47,7 +47,7 @@ const GET = describe({
   operationId: "getEvent",
   summary: "Shows an event, and the runs that it has started.",
   tag: "events",
-  params: { id: "The event's id, as it was answered when it was sent." },
+  params: { id: "The event's id, as returned when it was sent." },
   answers: { 200: EventSchema },
   failures: { 404: "There is no such event." },
 });
@@ -58,7 +58,7 @@ const ListedSchema = Type.Object(
     name: Type.String(),
     receivedAt: At,
     receivedMs: Ms,
-    runIds: Type.Array(Type.String(), { description: "The first few of the runs that it has started." }),
+    runIds: Type.Array(Type.String(), { description: "The first few runs that it started." }),
     runCount: Type.Integer(),
   },
   { title: "ListedEvent" },
@@ -67,10 +67,10 @@ const ListedSchema = Type.Object(
 const LIST = describe({
   operationId: "listEvents",
   summary: "Lists stored events, the newest first.",
-  description: "Where events that fit are rare a page may come short: `nextCursor` says where to go on.",
+  description: "If few events match, a page may have fewer than `limit`: `nextCursor` says where to go on.",
   tag: "events",
   query: Type.Object({
-    name: Type.Optional(Type.String({ description: "Exact, or a beginning: `shop/*`." })),
+    name: Type.Optional(Type.String({ description: "An exact name, or the beginning of one: `shop/*`." })),
     limit: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_LIMIT, default: DEFAULT_LIMIT })),
     cursor: Type.Optional(Type.String({ description: "The `nextCursor` of the page before." })),
   }),

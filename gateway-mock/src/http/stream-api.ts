@@ -25,31 +25,31 @@ const EVENTS = {
   }),
 };
 const LastEventId = Type.Optional(
-  Type.String({ description: "As the header `Last-Event-ID`, for clients that cannot send one." }),
+  Type.String({ description: "The same as the header `Last-Event-ID`, for clients that cannot send it." }),
 );
 
 const ONE = describe({
   operationId: "followRun",
-  summary: "Follows a run until it ends, also the runs as which it goes on.",
+  summary: "Follows a run until it ends, including the runs as which it continues.",
   description:
-    "A snapshot of the run, then each row of its log as it is stored. A client that sends the id of the last message in " +
+    "First a snapshot of the run, then each row of its log as it is stored. A client that sends the id of the last message in " +
     "`Last-Event-ID` goes on there, at any gateway.",
   tag: "runs",
   params: { id: "The run's id." },
   query: Type.Object({
-    from: Type.Optional(Type.Enum(["now", "start"], { description: "`start`: no snapshot, but its whole log." })),
+    from: Type.Optional(Type.Enum(["now", "start"], { description: "`start`: the whole log instead of a snapshot." })),
     links: LinksSchema,
     lastEventId: LastEventId,
   }),
   answers: { 200: EVENTS },
-  failures: { 404: "There is no such run.", 503: "The gateway has as many streams as it may have." },
+  failures: { 404: "There is no such run.", 503: "The gateway has reached its limit of open streams." },
 });
 
 const MANY = describe({
   operationId: "followRuns",
   summary: "Follows all runs, or those of a function.",
   description:
-    "A snapshot of the newest runs, then each row of their logs as it is stored, also of runs that start later.",
+    "First a snapshot of the newest runs, then each row of their logs as it is stored, including those of runs that start later.",
   tag: "runs",
   query: Type.Object({
     function: Type.Optional(
@@ -59,15 +59,20 @@ const MANY = describe({
     ),
     functionId: Type.Optional(Type.String({ description: "The same as `function`." })),
     status: Type.Optional(
-      Type.String({ description: "Only rows by which a run becomes one of these: `FAILED,CANCELLED`." }),
+      Type.String({ description: "Only rows by which a run gets one of these statuses: `FAILED,CANCELLED`." }),
     ),
     limit: Type.Optional(
-      Type.Integer({ minimum: 0, maximum: MAX_LIMIT, default: DEFAULT_LIMIT, description: "Runs in the snapshot." }),
+      Type.Integer({
+        minimum: 0,
+        maximum: MAX_LIMIT,
+        default: DEFAULT_LIMIT,
+        description: "How many runs are in the snapshot.",
+      }),
     ),
     lastEventId: LastEventId,
   }),
   answers: { 200: EVENTS },
-  failures: { 404: "There is no such function.", 503: "The gateway has as many streams as it may have." },
+  failures: { 404: "There is no such function.", 503: "The gateway has reached its limit of open streams." },
 });
 
 export function streamApi(app: Hono, parts: HttpParts): void {

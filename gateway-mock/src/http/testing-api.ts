@@ -9,7 +9,7 @@ import { describe } from "./openapi/describe-route.ts";
 export function testingApi(app: Hono, skipTime: (ms: number) => Promise<void>): void {
   const described = describe({
     operationId: "skipTime",
-    summary: "Moves time on for everything that is stored.",
+    summary: "Advances time for everything that is stored.",
     tag: "testing",
     body: { contentType: "application/json", schema: Type.Object({ ms: Type.Number({ minimum: 0 }) }) },
     answers: { 200: Type.Object({ skippedMs: Type.Number() }) },

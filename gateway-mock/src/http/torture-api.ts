@@ -60,7 +60,7 @@ const ReportSchema = Type.Object(
 
 const BEGIN = describe({
   operationId: "beginTorture",
-  summary: "Begins to torture a function: nothing happens until its first round is asked for.",
+  summary: "Starts a torture test of a function; nothing happens until its first round is requested.",
   tag: "faults",
   body: {
     contentType: "application/json",
@@ -79,7 +79,7 @@ const BEGIN = describe({
 
 const NEXT = describe({
   operationId: "nextTortureRound",
-  summary: "Plays the next round of a torture; after the last one it answers with the report.",
+  summary: "Runs the next round of a torture test; after the last one, the answer is the report.",
   description: "`effects` are those of the run of the round before, as the caller has read them; they are compared.",
   tag: "faults",
   params: { id: "The torture's id." },
@@ -106,7 +106,7 @@ const NEXT = describe({
 
 const END = describe({
   operationId: "endTorture",
-  summary: "Forgets a torture before its end.",
+  summary: "Discards a torture test before its end.",
   tag: "faults",
   params: { id: "The torture's id." },
   answers: { 200: Type.Object({ removed: Type.String() }) },

@@ -4,16 +4,16 @@ import { Ms, orNull } from "./openapi/schemas.ts";
 
 export const IsolationSchema = Type.Object(
   {
-    threads: Type.Integer({ description: "That live, or start." }),
-    busy: Type.Integer({ description: "Of these: have a turn." }),
+    threads: Type.Integer({ description: "Threads that are running or starting." }),
+    busy: Type.Integer({ description: "Threads that have a turn." }),
     queued: Type.Integer({ description: "Turns that wait for a thread." }),
     oldestMs: orNull(
       Type.Number({ description: "How long the turn that has waited or run for the longest is there." }),
     ),
-    overruns: Type.Integer({ description: "Turns that were ended because their budget was used up." }),
+    overruns: Type.Integer({ description: "Turns that were ended because they exceeded their budget." }),
     crashes: Type.Integer({ description: "Threads that ended on their own." }),
-    recycled: Type.Integer({ description: "Threads that were replaced after so many turns." }),
-    abandoned: Type.Integer({ description: "Threads that do not end, and are left behind." }),
+    recycled: Type.Integer({ description: "Threads that were replaced after their number of turns (`recycleAfter`)." }),
+    abandoned: Type.Integer({ description: "Threads that could not be ended, and were left behind." }),
   },
   {
     title: "Isolation",
@@ -42,7 +42,7 @@ const ProcessSchema = Type.Object({
 
 export const WorkerStateSchema = Type.Object(
   {
-    ageMs: Type.Number({ description: "How long ago the worker said this." }),
+    ageMs: Type.Number({ description: "How long ago the worker reported this." }),
     phase: Type.String({ description: "`ACTIVE`, `RECONNECTING`, `CLOSING` or `CONNECTING`." }),
     mainLagMs: Type.Number({
       description: "How long its main thread had been blocked by then; 0 = it was responsive.",
@@ -51,32 +51,38 @@ export const WorkerStateSchema = Type.Object(
     unansweredHeartbeats: Type.Integer(),
     inFlight: Type.Integer({ description: "Requests that it has." }),
     requests: Type.Array(StateRequestSchema, { description: "The oldest of them, at most 20." }),
-    outboxCount: Type.Integer({ description: "Replies and checkpoints that were not acknowledged." }),
+    outboxCount: Type.Integer({ description: "Replies and checkpoints that have not been acknowledged." }),
     outboxBytes: Type.Number(),
     outboxFull: Type.Boolean(),
-    reconnectAttempts: Type.Integer({ description: "In a row, without success." }),
-    crashes: Type.Integer({ description: "Of its connection thread." }),
-    lastErrorCode: Type.String({ description: "Of the last problem of its connection; empty: there was none." }),
+    reconnectAttempts: Type.Integer({ description: "Consecutive attempts without success." }),
+    crashes: Type.Integer({ description: "Crashes of its connection thread." }),
+    lastErrorCode: Type.String({
+      description: "The code of the last problem of its connection; empty if there was none.",
+    }),
     lastError: Type.String(),
-    stalls: Type.Integer({ description: "Of its main thread, since its connection thread has started." }),
-    stallsUnseen: Type.Boolean({ description: "It does not look for them: switched off, or a debugger is attached." }),
+    stalls: Type.Integer({ description: "Stalls of its main thread since its connection thread started." }),
+    stallsUnseen: Type.Boolean({
+      description: "True: stalls are not watched for, because that is switched off or a debugger is attached.",
+    }),
     logsDropped: Type.Integer(),
     isolation: orNull(IsolationSchema),
     process: ProcessSchema,
     transitions: Type.Array(Type.Object({ atMs: Ms, event: Type.String(), from: Type.String(), to: Type.String() }), {
-      description: "The last steps of the machine that keeps its connection, on its own clock, oldest first.",
+      description: "The last transitions of its connection's state machine, by its own clock, oldest first.",
     }),
   },
-  { title: "WorkerState", description: "What a worker says of itself, also while its main thread is blocked." },
+  { title: "WorkerState", description: "What a worker reports about itself, even while its main thread is blocked." },
 );
 
 export const AppWorkersSchema = Type.Object(
   {
     app: Type.String(),
     environment: Type.String(),
-    workers: Type.Integer({ description: "Connected to this gateway, and say how they are." }),
-    mainLagMs: Type.Number({ description: "Of the one that is blocked for the longest; 0 = none is." }),
+    workers: Type.Integer({ description: "Workers that are connected to this gateway and report their state." }),
+    mainLagMs: Type.Number({
+      description: "How long the worker that has been blocked the longest has been blocked; 0 = none is.",
+    }),
     isolation: IsolationSchema,
   },
-  { title: "AppWorkers", description: "A worker that has several apps counts for the first one." },
+  { title: "AppWorkers", description: "A worker with several apps is counted for the first one." },
 );

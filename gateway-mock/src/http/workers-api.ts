@@ -52,7 +52,7 @@ const StallReportSchema = Type.Object(
     ...{ atMs: Ms, runId: orNull(Type.String()), instanceId: Type.Optional(Type.String()) },
     cause: Type.Optional(Type.String({ description: "`blocked`, or `no-cpu`: the process was given no processor." })),
     ...{ stalledMs: Type.Number(), waitedMs: Type.Optional(Type.Number()) },
-    ended: Type.Boolean({ description: "False: it was blocked still when it reported." }),
+    ended: Type.Boolean({ description: "False: it was still blocked when it reported." }),
     stepId: Type.Optional(Type.String()),
     location: Type.Optional(Type.String({ description: "File, line and column." })),
     ...{ codeName: Type.Optional(Type.String()), stack: Type.Optional(Type.String()) },
@@ -63,13 +63,13 @@ const StallReportSchema = Type.Object(
 
 const ConditionSchema = Type.Object(
   {
-    heartbeatMs: Type.Number({ description: "How often it is to give a sign of life." }),
-    silentMs: Type.Number({ description: "For how long nothing was heard of it." }),
+    heartbeatMs: Type.Number({ description: "How often it is expected to give a sign of life." }),
+    silentMs: Type.Number({ description: "How long nothing has been heard from it." }),
     roundTripMs: orNull(Type.Number({ description: "Of the last ping to its connection thread; null = none yet." })),
     extensions: Type.Array(Type.String()),
-    stalls: Type.Array(StallReportSchema, { description: "The last five reports about its main thread." }),
+    stalls: Type.Array(StallReportSchema, { description: "The last five reports of stalls of its main thread." }),
     state: Type.Union([WorkerStateSchema, Type.Null()], {
-      description: "What it said of itself last; null: nothing, as without the extension `state`.",
+      description: "What it last reported about itself; null if it reports nothing, as without the extension `state`.",
     }),
   },
   { title: "WorkerCondition" },
@@ -89,7 +89,7 @@ const WorkerSchema = Type.Object(
         "second or two old. `GATEWAY_SILENT`: its gateway has given no sign of life for ten seconds, so the worker is probably gone or " +
         "connected elsewhere; after a minute it is no longer listed.",
     }),
-    drained: Type.Boolean({ description: "It is given no new work: `POST /v1/workers/{id}/drain`." }),
+    drained: Type.Boolean({ description: "Whether it is given no new work: `POST /v1/workers/{id}/drain`." }),
     connectedAt: At,
     connectedMs: Ms,
     queues: Type.Array(Type.String(), { description: 'The queues that it serves; `["*"]` = every one.' }),
@@ -97,10 +97,10 @@ const WorkerSchema = Type.Object(
     inFlight: orNull(Type.Integer()),
     partitions: Type.Array(PartitionSchema),
     silentMs: Type.Number({
-      description: "For how long nothing was heard of it; where it is connected to another gateway, of that one.",
+      description: "How long nothing has been heard from it; if it is connected to another gateway, from that gateway.",
     }),
     condition: Type.Union([ConditionSchema, Type.Null()], {
-      description: "Null: the worker is connected to another gateway, which has it.",
+      description: "Null: the worker is connected to another gateway, which knows this.",
     }),
   },
   { title: "Worker" },
@@ -110,7 +110,7 @@ const DrainedSchema = Type.Object(
   {
     instanceId: Type.String(),
     drained: Type.Boolean(),
-    changed: Type.Boolean({ description: "False: it was so before." }),
+    changed: Type.Boolean({ description: "False: nothing changed, because it was already so." }),
     workers: Type.Array(WorkerSchema, { description: "Its connections." }),
   },
   { title: "DrainedWorker" },
@@ -120,9 +120,9 @@ const params = { id: "The worker's instance id, or the id of one of its connecti
 
 const DRAIN = describe({
   operationId: "drainWorker",
-  summary: "Gives a worker no new work; what it has goes on.",
+  summary: "Drains a worker: it gets no new work, and finishes what it has.",
   description:
-    "Also over other connections of the same instance id, at whichever gateway, and after a reconnect. Once this has been answered no gateway decides to give it work.",
+    "This also covers other connections with the same instance id, at any gateway, and holds after a reconnect. Once this has been answered, no gateway assigns it new work.",
   tag: "workers",
   query: Type.Object({}),
   params,
@@ -132,7 +132,7 @@ const DRAIN = describe({
 
 const RESUME = describe({
   operationId: "resumeWorker",
-  summary: "Gives a drained worker work again.",
+  summary: "Ends the drain of a worker: it gets work again.",
   tag: "workers",
   query: Type.Object({}),
   params,
@@ -148,7 +148,7 @@ export function workersApi(app: Hono, { store, dispatcher }: HttpParts): void {
   };
   const described = describe({
     operationId: "listWorkers",
-    summary: "Lists the connected workers, at all gateways of the database.",
+    summary: "Lists the workers that are connected to any gateway of the database.",
     tag: "workers",
     query: Type.Object({}),
     answers: { 200: Type.Object({ workers: Type.Array(WorkerSchema) }) },

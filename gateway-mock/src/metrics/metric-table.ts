@@ -30,7 +30,7 @@ const stored = (name: string, count: StoreCount, help: string): MetricRow => ({
 
 const CONNECTIONS: readonly MetricRow[] = [
   gauge("workers", "Workers that are connected to this gateway.", ({ dispatcher }) => dispatcher.workers),
-  gauge("sockets", "Open sockets of workers, those included that are not accepted yet.", (s) => s.process.sockets),
+  gauge("sockets", "Open sockets of workers, including those that are not accepted yet.", (s) => s.process.sockets),
   {
     name: "holdfast_frames_received_total",
     kind: "counter",
@@ -39,23 +39,29 @@ const CONNECTIONS: readonly MetricRow[] = [
     read: ({ framesReceived }) => [...framesReceived].map(([kind, value]) => ({ labels: { kind }, value })),
   },
   gauge("watchers", "Clients that follow runs live.", ({ watchers }) => watchers),
-  gauge("callers_waiting", "Callers that wait for the end of a run.", ({ dispatcher }) => dispatcher.waiting),
-  gauge("draining", "1 once this gateway sends its workers elsewhere.", ({ isDraining }) => Number(isDraining)),
+  gauge("callers_waiting", "Callers that are waiting for the end of a run.", ({ dispatcher }) => dispatcher.waiting),
+  gauge("draining", "1 once this gateway drains and sends its workers elsewhere.", ({ isDraining }) =>
+    Number(isDraining),
+  ),
 ];
 
 const EVENTS_AND_RUNS: readonly MetricRow[] = [
-  counted("events_received", "eventsReceived", "Events that came in."),
-  counted("events_duplicate", "eventsDuplicate", "Events whose id was stored already."),
-  counted("runs_created", "runsCreated", "Runs that events have started."),
+  counted("events_received", "eventsReceived", "Events that were received."),
+  counted("events_duplicate", "eventsDuplicate", "Events whose id was already stored."),
+  counted("runs_created", "runsCreated", "Runs that events started."),
   counted("runs_skipped", "runsSkipped", "Runs held back by a rate limit, an idempotency key or a singleton."),
-  counted("window_runs", "windowRuns", "Runs made of debounced or batched events."),
-  counted("cron_ticks", "cronTicks", "Runs that schedules have started."),
+  counted("window_runs", "windowRuns", "Runs created from debounced or batched events."),
+  counted("cron_ticks", "cronTicks", "Runs that schedules started."),
   gauge(
     "runs_in_memory",
-    "Runs that this gateway is busy with, whose state it has in memory.",
+    "Runs whose state this gateway has in memory because it is working on them.",
     (s) => s.dispatcher.runsInMemory,
   ),
-  gauge("orphans", "Runs that have not ended and that nothing moves on: 0.", (s) => s.dispatcher.orphans),
+  gauge(
+    "orphans",
+    "Runs that have not ended and that no job or wait moves on; should be 0.",
+    (s) => s.dispatcher.orphans,
+  ),
 ];
 
 const FUNCTION_LABELS = ["function", "environment"] as const;
@@ -77,7 +83,7 @@ const FUNCTIONS: readonly MetricRow[] = [
   {
     name: "holdfast_runs_ended_total",
     kind: "counter",
-    help: "Runs that ended at this gateway, by how they did.",
+    help: "Runs that ended at this gateway, by status.",
     labels: [...FUNCTION_LABELS, "status"],
     read: (sources) =>
       perFunction(sources, ({ ended }) => END_STATUSES.map((status) => ({ labels: { status }, value: ended[status] }))),
@@ -92,7 +98,7 @@ const FUNCTIONS: readonly MetricRow[] = [
   {
     name: "holdfast_steps_total",
     kind: "counter",
-    help: "Steps that are done, by whether they completed or failed permanently.",
+    help: "Steps that ended, by whether they completed or failed permanently.",
     labels: [...FUNCTION_LABELS, "outcome"],
     read: (sources) =>
       perFunction(sources, ({ stepsCompleted, stepsFailed }) => [
@@ -103,7 +109,7 @@ const FUNCTIONS: readonly MetricRow[] = [
   {
     name: "holdfast_failed_attempts_total",
     kind: "counter",
-    help: "Attempts that failed and are made again, of steps or of a handler outside of steps.",
+    help: "Failed attempts that are retried, of steps or of a handler outside of steps.",
     labels: [...FUNCTION_LABELS, "of"],
     read: (sources) =>
       perFunction(sources, ({ stepAttemptsFailed, passesFailed }) => [
@@ -114,10 +120,10 @@ const FUNCTIONS: readonly MetricRow[] = [
 ];
 
 const WORK: readonly MetricRow[] = [
-  gauge("requests_in_flight", "Requests that workers of this gateway have.", (s) => s.dispatcher.inFlight),
+  gauge("requests_in_flight", "Requests that workers of this gateway have in progress.", (s) => s.dispatcher.inFlight),
   counted("dispatches", "dispatches", "Requests sent to workers."),
-  counted("claims", "claims", "Looks into the queue for due jobs."),
-  counted("claimed_jobs", "claimedJobs", "Jobs that were found due in the queue."),
+  counted("claims", "claims", "How often the queue was searched for due jobs."),
+  counted("claimed_jobs", "claimedJobs", "Due jobs that were claimed from the queue."),
   counted("leased_on_creation", "leasedOnCreation", "Jobs that went to a worker without a claim."),
   counted("replies", "replies", "Replies of workers."),
   counted("checkpoints", "checkpoints", "Checkpoints of workers."),
@@ -132,15 +138,23 @@ const WORK: readonly MetricRow[] = [
     ],
   },
   counted("leases_extended", "leasesExtended", "Leases that workers have extended."),
-  counted("leases_refused", "leasesRefused", "Extensions that were refused: the lease was lost before."),
+  counted("leases_refused", "leasesRefused", "Extensions that were refused because the lease had been lost."),
   counted("leases_lost", "leasesLost", "Leases that ended without a report."),
-  counted("leases_late", "leasesLate", "Leases that were too old for their work to leave, so that it went back."),
+  counted(
+    "leases_late",
+    "leasesLate",
+    "Leases that were too old for their work to be sent, so that it was given back.",
+  ),
   counted("acks_missed", "acksMissed", "Requests that no worker acknowledged in time."),
   counted("nacks", "nacks", "Requests that workers sent back."),
-  counted("foreign_refused", "foreignRefused", "What workers said of requests that are not theirs."),
+  counted("foreign_refused", "foreignRefused", "Refused reports of workers on requests that are not theirs."),
   counted("stalls", "stalls", "Reports of blocked main threads."),
-  counted("decisions_lost", "casLost", "Decisions made again because the run had changed meanwhile."),
-  counted("registry_moved", "registryMoved", "Decisions made again because the functions had changed meanwhile."),
+  counted("decisions_lost", "casLost", "Decisions that were repeated because the run had changed meanwhile."),
+  counted(
+    "registry_moved",
+    "registryMoved",
+    "Decisions that were repeated because the functions had changed meanwhile.",
+  ),
 ];
 
 const QUEUE: readonly MetricRow[] = [
@@ -153,10 +167,10 @@ const QUEUE: readonly MetricRow[] = [
   ),
   gauge(
     "queue_oldest_due_seconds",
-    "For how long the oldest due job has been due; 0 when none is.",
+    "How long the oldest due job has been due; 0 when none is.",
     ({ queue }) => queue && (queue.oldestDueMs ?? 0) / 1000,
   ),
-  gauge("queue_lanes", "Lanes, of functions with limits, that have jobs.", ({ queue }) => queue?.lanes ?? null),
+  gauge("queue_lanes", "Lanes of functions with limits that have jobs.", ({ queue }) => queue?.lanes ?? null),
   gauge("queue_lane_jobs_due", "Due jobs that wait in lanes for a slot.", ({ queue }) => queue?.dueInLanes ?? null),
 ];
 
@@ -179,12 +193,10 @@ const ofTables = (
 
 const TABLES: readonly MetricRow[] = [
   ofTables("table_bytes", "Size of each table with its indexes.", ({ bytes }) => bytes),
-  ofTables("table_rows", "Rows of each table, as the database estimates them.", ({ rows }) => rows),
+  ofTables("table_rows", "Rows of each table, as estimated by the database.", ({ rows }) => rows),
   ofTables("table_partitions", "Table partitions of each table.", ({ partitions }) => partitions),
-  ofTables(
-    "table_oldest_seconds",
-    "How old the oldest row of a table is, where its ids tell.",
-    ({ oldestMs }, nowMs) => (oldestMs === null ? null : Math.max(0, nowMs - oldestMs) / 1000),
+  ofTables("table_oldest_seconds", "Age of the oldest row of a table, where its ids show it.", ({ oldestMs }, nowMs) =>
+    oldestMs === null ? null : Math.max(0, nowMs - oldestMs) / 1000,
   ),
 ];
 
@@ -192,7 +204,7 @@ const SPANS: readonly MetricRow[] = [
   {
     name: "holdfast_spans_total",
     kind: "counter",
-    help: "Spans by what became of them: recorded, exported, or lost since the receiver did not take them. 0 without `otlpEndpoint`.",
+    help: "Spans by outcome: recorded, exported, or lost because the receiver did not accept them. 0 without `otlpEndpoint`.",
     labels: ["outcome"],
     read: ({ spans }) =>
       (["recorded", "exported", "lost"] as const).map((outcome) => ({
@@ -218,31 +230,31 @@ const STORE: readonly MetricRow[] = [
   },
   gauge("commits_queued", "Writes that wait for the next group commit.", ({ store }) => store.queued),
   stored("commit_statements", "statements", "Statements sent by group commits."),
-  stored("commit_retries", "batchRetries", "Group commits that were tried again."),
+  stored("commit_retries", "batchRetries", "Group commits that were retried."),
   stored("log_rows", "logRows", "Rows written to the log of runs."),
-  stored("stale_writes", "staleWrites", "Writes that a fence turned away."),
-  stored("duplicate_rows", "duplicateRows", "Facts that the log had already."),
-  stored("commits_lost", "lostBatches", "Acknowledged group commits that the database had forgotten: it went back."),
-  stored("writes_lost", "lostWrites", "Writes of these, as far as they are known."),
-  stored("writes_restored", "restoredWrites", "Writes of these that were sent again and are there."),
-  stored("runs_incomplete", "incompleteRuns", "Runs of which such a write could not be sent again."),
+  stored("stale_writes", "staleWrites", "Writes that were rejected by a fence."),
+  stored("duplicate_rows", "duplicateRows", "Facts that were already in the log."),
+  stored("commits_lost", "lostBatches", "Acknowledged group commits that the database has lost."),
+  stored("writes_lost", "lostWrites", "Writes in these commits, as far as they are known."),
+  stored("writes_restored", "restoredWrites", "Writes of these that were sent again and are stored."),
+  stored("runs_incomplete", "incompleteRuns", "Runs with a lost write that could not be sent again."),
   gauge("database_up", "1 while the database answers.", ({ database }) => Number(database.ok)),
   {
     name: "holdfast_database_outages_total",
     kind: "counter",
-    help: "How often the database was away.",
+    help: "How often the database was unavailable.",
     read: ({ database }) => database.outages,
   },
   {
     name: "holdfast_database_outage_seconds_total",
     kind: "counter",
-    help: "For how long the database was away altogether.",
+    help: "How long the database was unavailable in total.",
     read: ({ database }) => database.awayMsTotal / 1000,
   },
   {
     name: "holdfast_database_conflicts_total",
     kind: "counter",
-    help: "Transactions that the database undid: deadlocks, serialization failures, cancelled statements.",
+    help: "Transactions that the database rolled back: deadlocks, serialization failures, cancelled statements.",
     read: ({ database }) => database.conflicts,
   },
 ];
@@ -258,25 +270,25 @@ const PROCESS: readonly MetricRow[] = [
   {
     name: "process_cpu_seconds_total",
     kind: "counter",
-    help: "CPU time that this process has used.",
+    help: "CPU time used by this process.",
     read: ({ process }) => process.cpuSeconds,
   },
   {
     name: "process_resident_memory_bytes",
     kind: "gauge",
-    help: "Memory that this process has.",
+    help: "Resident memory of this process.",
     read: ({ process }) => process.rssBytes,
   },
   {
     name: "nodejs_heap_size_used_bytes",
     kind: "gauge",
-    help: "Memory in use on the heap of JavaScript.",
+    help: "Memory in use on the JavaScript heap.",
     read: ({ process }) => process.heapUsedBytes,
   },
-  gauge("uptime_seconds", "For how long this process runs.", ({ process }) => process.uptimeMs / 1000),
+  gauge("uptime_seconds", "How long this process has been running.", ({ process }) => process.uptimeMs / 1000),
   gauge(
     "event_loop_delay_seconds",
-    "How late the event loop was since the start of this process.",
+    "How late the event loop has been since the start of this process.",
     ({ process: { eventLoopDelayMs: delay } }) => [
       { labels: { quantile: "0.5" }, value: delay.p50 / 1000 },
       { labels: { quantile: "0.99" }, value: delay.p99 / 1000 },

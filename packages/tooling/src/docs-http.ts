@@ -78,11 +78,11 @@ export function httpPage(document: Document): string {
     "",
     "# HTTP reference",
     "",
-    "Every route of a gateway, made of what `GET /v1/openapi.json` of each gateway says. [The HTTP API](http-api.md) is",
-    "where to begin: keys, errors, times, and the routes that most people want.",
+    "Every route of a gateway, as in its `GET /v1/openapi.json`. Begin with [The HTTP API](http-api.md): keys, errors,",
+    "times and the routes that most people need.",
     "",
-    "Each route wants the signing key as `Authorization: Bearer …` where the gateway has keys, unless it says that it needs",
-    "none. Each may also answer with an [`Error`](#error).",
+    "If the gateway has keys, a route needs the signing key as `Authorization: Bearer …`, unless it says that it needs none.",
+    "Any route may also answer with an [`Error`](#error).",
     ...routes,
     "",
     "## Shapes",
@@ -133,7 +133,7 @@ function fieldLines({ properties = {}, required = [] }: Schema): string[] {
   if (Object.keys(properties).length === 0) return ["An object."];
   const rows = Object.entries(properties).map(([name, schema]) => {
     const optional = required.includes(name) ? "" : ", may be missing";
-    return `| \`${name}\` | ${typeOf(schema)}${optional} | ${cell(schema.description)} |`;
+    return `| \`${name}\` | ${typeOf(schema)}${optional} | ${cell(describedIn(schema))} |`;
   });
   return ["| field | | |", "|---|---|---|", ...rows];
 }
@@ -144,6 +144,10 @@ function shownContent({ content = {} }: Content): string {
   );
   return shown.join(", ");
 }
+
+/** Of a field that may be null, the text stands with what else it may be. */
+const describedIn = ({ description, anyOf = [] }: Schema): string | undefined =>
+  description ?? anyOf.find((one) => one.description !== undefined)?.description;
 
 /** A schema in a few words. */
 export function typeOf(schema: Schema): string {

@@ -20,15 +20,15 @@ export interface OpenApiDocument {
 }
 
 const TAGS: Readonly<Record<RouteDescription["tag"], string>> = {
-  events: "Events that are sent, and signals.",
-  runs: "Runs: started, listed, shown, waited for, cancelled.",
-  graphs: "Workflows made of nodes and edges: drafts, versions, runs.",
+  events: "Sending events and signals, and reading stored events.",
+  runs: "Starting, listing, showing, waiting for, repairing and cancelling runs.",
+  graphs: "Workflows made of nodes and edges: their drafts, versions and runs.",
   functions: "The functions of the apps that have connected.",
   workers: "The workers that are connected.",
-  faults: "What goes wrong on request, on gateways for development.",
+  faults: "Failures on request, at gateways for development.",
   gateway: "The gateway itself.",
   dashboard: "Signing in to the page that the gateway serves.",
-  "worker protocol": "What the SDK calls by itself. Bodies are those of the connect protocol.",
+  "worker protocol": "What the SDK calls by itself. Bodies are messages of the connect protocol.",
   testing: "Only on gateways with virtual time.",
 };
 

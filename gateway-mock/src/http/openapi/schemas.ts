@@ -17,16 +17,17 @@ export const Json = Type.Unknown();
 export const ErrorSchema = Type.Object(
   {
     error: Type.String({ description: "What was wrong, and how to fix it." }),
-    code: Type.String({ description: "A code of docs/errors.md; it never changes its meaning." }),
+    code: Type.String({ description: "A code of docs/errors.md; its meaning never changes." }),
     status: Type.Integer(),
-    docs: Type.Optional(Type.String({ description: "The address of the page about the code, where there is one." })),
+    docs: Type.Optional(Type.String({ description: "The address of the page about the code, if there is one." })),
     problems: Type.Optional(
       Type.Array(Type.Object({}, { additionalProperties: true }), {
-        description: "Of `GRAPH_INVALID`: everything that is wrong, `{ code, nodeId, edge, path, message, fix }`.",
+        description:
+          "With `GRAPH_INVALID`: everything that is wrong, each as `{ code, nodeId, edge, path, message, fix }`.",
       }),
     ),
     revision: Type.Optional(
-      Type.Integer({ description: "Of `GRAPH_CONFLICT`: what the draft has; 0 = there is none." }),
+      Type.Integer({ description: "With `GRAPH_CONFLICT`: the revision of the draft; 0 = there is no draft." }),
     ),
   },
   { title: "Error" },
@@ -43,8 +44,10 @@ const RUN_FIELDS = {
   status: RunStatusSchema,
   eventId: Type.String({ description: "The event that started it." }),
   eventName: Type.String(),
-  output: Type.Unknown({ description: "What the function returned; null before that." }),
-  error: Type.Unknown({ description: "What it failed with: `{ name, message, stack, cause }`; else null." }),
+  output: Type.Unknown({ description: "What the function returned; null until then." }),
+  error: Type.Unknown({
+    description: "The error that it ended with: `{ name, message, stack, cause }`; otherwise null.",
+  }),
   createdAt: At,
   startedAt: orNull(At),
   endedAt: orNull(At),
@@ -57,7 +60,7 @@ export const RunSchema = Type.Object(RUN_FIELDS, { title: "Run" });
 
 export const StepSchema = Type.Object(
   {
-    id: Type.String({ description: "A digest of the id that the author gave." }),
+    id: Type.String({ description: "A digest of the step's id in the code." }),
     name: orNull(Type.String({ description: "The id that the author gave." })),
     op: Type.String({ description: "Its kind on the wire: `StepRun`, `Sleep`, `WaitForEvent` ..." }),
     status: Type.Enum(["planned", "waiting", "retrying", "completed", "failed"]),
@@ -74,12 +77,12 @@ export const StepSchema = Type.Object(
     endedAt: orNull(At),
     output: Type.Optional(Json),
     error: Type.Optional(Json),
-    kept: Type.Optional(Type.Boolean({ description: "It ended in the run that this one was forked from." })),
-    edited: Type.Optional(Type.Boolean({ description: "Its result was given with the fork." })),
+    kept: Type.Optional(Type.Boolean({ description: "Whether it ended in the run that this one was forked from." })),
+    edited: Type.Optional(Type.Boolean({ description: "Whether its result was given with the fork." })),
     compensation: Type.Optional(
-      Type.Boolean({ description: "It undoes another step, or is the one that says why steps are undone." }),
+      Type.Boolean({ description: "Whether it undoes another step, or records why steps are undone." }),
     ),
-    forkable: Type.Boolean({ description: "A new run can go on from it, as far as the run's log says." }),
+    forkable: Type.Boolean({ description: "Whether a new run can be forked from it, as far as the run's log says." }),
   },
   { title: "Step" },
 );
@@ -116,11 +119,13 @@ const GraphOfRunSchema = orNull(
   Type.Object(
     {
       id: orNull(Type.String({ description: "Null: the graph is deleted, or was never stored." })),
-      tenant: orNull(Type.String({ description: "Whose it is; empty where there is one owner." })),
+      tenant: orNull(
+        Type.String({ description: "The tenant that it belongs to; empty for gateways without tenants." }),
+      ),
       version: orNull(Type.Integer({ description: "Null: of a test." })),
-      test: Type.Boolean({ description: "It is a test of a graph, and goes a day after it began." }),
+      test: Type.Boolean({ description: "Whether it is a test of a graph, which is removed a day after it began." }),
     },
-    { title: "GraphOfRun", description: "The graph that the run is of; null: it is of none." },
+    { title: "GraphOfRun", description: "The graph that the run belongs to; null: none." },
   ),
 );
 
@@ -184,10 +189,10 @@ export const RunDetailSchema = Type.Object(
     ...RUN_FIELDS,
     graph: GraphOfRunSchema,
     version: Type.Integer({ description: "Rises with each decision on the run." }),
-    event: Type.Unknown({ description: "The event that started it, as the function gets it." }),
+    event: Type.Unknown({ description: "The event that started it, as the function receives it." }),
     maxAttempts: orNull(Type.Integer()),
     parent: orNull(Type.Object({ runId: Type.String(), key: Type.String() })),
-    rerunOf: orNull(Type.String({ description: "The run whose events it was made with once more." })),
+    rerunOf: orNull(Type.String({ description: "The run that it is a rerun of." })),
     forkedFrom: orNull(
       Type.Object(
         { runId: Type.String(), step: Type.String() },
@@ -196,24 +201,24 @@ export const RunDetailSchema = Type.Object(
     ),
     descendants: Type.Array(
       Type.Object({ runId: Type.String(), kind: Type.Enum(["rerun", "fork"]), step: orNull(Type.String()) }),
-      { description: "The newest runs that were made of this one." },
+      { description: "The newest runs that were rerun or forked from this one." },
     ),
     continuedFrom: orNull(Type.String({ description: "The run that went on as this one (`continueAs`)." })),
     continuedAs: orNull(Type.String({ description: "The run as which it went on: its end was not the end." })),
     deadlineMs: orNull(Ms),
     deadlineAt: orNull(At),
-    compensating: Type.Boolean({ description: "Its steps are being undone, or were." }),
+    compensating: Type.Boolean({ description: "Whether its steps are being undone, or were." }),
     resumable: Type.Boolean({
-      description: "It has failed or was cancelled, and none of its steps was undone: it can be resumed.",
+      description: "Whether it can be resumed: it failed or was cancelled, and none of its steps was undone.",
     }),
     compensationsLeft: Type.Boolean({
-      description: "It has failed, and some step was to be undone and was not: its compensations can be retried.",
+      description: "Whether its compensations can be retried: it failed, and a step that was to be undone was not.",
     }),
     steps: Type.Array(StepSchema),
     running: Type.Array(RunningSchema, {
       description:
-        "Steps whose code runs now, the oldest first. In place those that have been running for two seconds, as a " +
-        "worker of this gateway says; it may be a second old.",
+        "Steps whose code is running, oldest first. When steps run in place, only those that have been running for two seconds, as a " +
+        "worker of this gateway reports; the list may be a second old.",
     }),
     defers: Type.Array(DeferSchema),
     stalls: Type.Array(StallSchema),
@@ -223,7 +228,9 @@ export const RunDetailSchema = Type.Object(
     jobs: Type.Array(JobSchema),
     waits: Type.Array(WaitSchema),
     waiting: orNull(WaitingSchema),
-    log: Type.Optional(Type.Array(FactSchema, { description: "With `log=1`: the facts that the run is folded from." })),
+    log: Type.Optional(
+      Type.Array(FactSchema, { description: "With `log=1`: the facts from which the run's state is computed." }),
+    ),
   },
   { title: "RunDetail" },
 );

@@ -18,7 +18,7 @@ const MAX_BODY_BYTES = 4 * 1024;
 const SessionSchema = Type.Object(
   {
     needsKey: Type.Boolean({
-      description: "False: the gateway has no keys, and all on this machine may do everything.",
+      description: "False: the gateway has no keys, and everyone on this machine may do everything.",
     }),
     session: orNull(
       Type.Object({
@@ -37,20 +37,20 @@ const SessionSchema = Type.Object(
 
 const GET = describe({
   operationId: "getDashboardSession",
-  summary: "Whether the browser is signed in to the dashboard. Needs no key.",
+  summary: "Whether the browser is signed in to the dashboard.",
   tag: "dashboard",
   answers: { 200: SessionSchema },
 });
 
 const POST = describe({
   operationId: "signIn",
-  summary: "Signs a browser in to the dashboard, with a signing key or a one-time link: sets the cookie.",
+  summary: "Signs a browser in to the dashboard with a signing key or a one-time link, and sets the cookie.",
   tag: "dashboard",
   body: {
     contentType: "application/json",
     schema: Type.Object({
       key: Type.Optional(Type.String({ description: "The signing key, or its hash." })),
-      link: Type.Optional(Type.String({ description: "What stands behind `#link=` of a one-time link." })),
+      link: Type.Optional(Type.String({ description: "The part of a one-time link after `#link=`." })),
     }),
   },
   answers: { 200: SessionSchema },
@@ -62,7 +62,7 @@ const DELETE = describe({
   summary: "Signs a browser out of the dashboard.",
   tag: "dashboard",
   answers: { 200: SessionSchema },
-  failures: { 403: "The request is not from the page of the session." },
+  failures: { 403: "The request did not come from the page of the session." },
 });
 
 export function sessionApi(app: Hono, parts: HttpParts, page: PageParts): void {

@@ -52,7 +52,7 @@ const value = { kind: "value", templates: true } as const;
 const text = (maxChars = 8_192) => ({ kind: "text", templates: true, maxChars }) as const;
 const OUT_AND_ERROR = [DEFAULT_HANDLE, ERROR_HANDLE];
 const TIMEOUT: ConfigField = {
-  summary: "How long it is waited for; then the `timeout` handle is taken.",
+  summary: "How long to wait; after that the `timeout` handle is taken.",
   required: true,
   type: { kind: "duration", templates: true },
 };
@@ -60,16 +60,16 @@ const plain = { retries: false, undoable: false, undoes: false } as const;
 
 export const BUILT_IN_TYPES = {
   start: {
-    summary: "Where a run begins. Its input was checked against the graph's `input`.",
-    output: "The input, which is `ctx.input` as well.",
+    summary: "Where a run begins. Its input has been checked against the graph's `input` schema.",
+    output: "The input, also available as `ctx.input`.",
     handles: [DEFAULT_HANDLE],
     config: {},
     ...plain,
   },
   end: {
     summary:
-      "Collects what the run gives. Where several ran, their parameters are put together in the order of `nodes`.",
-    output: "Its parameters.",
+      "Collects the output of the run. If several `end` nodes ran, their parameters are merged in the order of `nodes`.",
+    output: "Its output parameters.",
     handles: [],
     config: {
       outputParameters: {
@@ -81,18 +81,18 @@ export const BUILT_IN_TYPES = {
     ...plain,
   },
   function: {
-    summary: "Runs a function of any connected app, as a run of its own, and waits for its end.",
+    summary: "Runs a function of any connected app as a separate run, and waits for it to end.",
     output: "What the function returns.",
     handles: OUT_AND_ERROR,
     config: {
       function: {
-        summary: "Id of the function as the gateway has it: id of its app, hyphen, its own id.",
+        summary: "Full id of the function: the app's id, a hyphen, its own id.",
         required: true,
         type: text(512),
       },
-      input: { summary: "The data of its event.", default: "{}", type: value },
+      input: { summary: "The data of the event that starts it.", default: "{}", type: value },
       timeout: {
-        summary: "How long its end is waited for; then the node fails with `InvokeTimeoutError`.",
+        summary: "How long to wait for its end; after that the node fails with `InvokeTimeoutError`.",
         default: "a year",
         type: { kind: "duration", templates: true },
       },
@@ -102,25 +102,25 @@ export const BUILT_IN_TYPES = {
     undoes: false,
   },
   http: {
-    summary: "A request that the gateway makes; the app holds nothing meanwhile.",
-    output: "`{ status, headers, body }`; the body as JSON where it is JSON, otherwise as text.",
+    summary: "An HTTP request that the gateway makes; no worker is occupied meanwhile.",
+    output: "`{ status, headers, body }`; the body is parsed if it is JSON, otherwise it is text.",
     handles: OUT_AND_ERROR,
     config: {
       url: {
         summary:
-          "Absolute, `http:` or `https:`. A gateway that other machines can reach calls no address of its own machine and network, unless it has `--allow-private-fetch`.",
+          "Absolute, `http:` or `https:`. A gateway that other machines can reach does not call its own machine or private network, unless it was started with `--allow-private-fetch`.",
         required: true,
         type: { kind: "url", templates: true, maxChars: 8_192 },
       },
       method: {
-        summary: "The method.",
+        summary: "The HTTP method.",
         default: "GET",
         type: { kind: "choice", of: ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"] },
       },
       headers: { summary: "Headers by name.", default: "{}", type: { kind: "values", templates: true } },
-      body: { summary: "A text is sent as it is, anything else as JSON.", default: "none", type: value },
+      body: { summary: "A string is sent as it is, anything else as JSON.", default: "none", type: value },
       allowStatus: {
-        summary: "`success` = any status but 2xx is a failure; `any` = the node looks at no status.",
+        summary: "`success` = the node fails with any status other than 2xx; `any` = the node accepts every status.",
         default: "success",
         type: { kind: "choice", of: ["success", "any"] },
       },
@@ -130,12 +130,12 @@ export const BUILT_IN_TYPES = {
     undoes: false,
   },
   condition: {
-    summary: "Takes the handle of the first branch whose expression is true, in order, or `else`.",
+    summary: "Takes the handle of the first branch whose expression is true, otherwise `else`.",
     output: "`{ branch }`, the id of the branch that was taken.",
     handles: [ERROR_HANDLE],
     config: {
       branches: {
-        summary: "Branches in order: `{ id, if }`; `if` is CEL over `ctx`.",
+        summary: "The branches in order, each `{ id, if }`; `if` is a CEL expression over `ctx`.",
         required: true,
         type: { kind: "branches" },
       },
@@ -143,7 +143,7 @@ export const BUILT_IN_TYPES = {
     ...plain,
   },
   delay: {
-    summary: "Waits; nothing is held meanwhile.",
+    summary: "Waits for a duration; no worker is occupied meanwhile.",
     output: "null",
     handles: OUT_AND_ERROR,
     config: {
@@ -156,13 +156,13 @@ export const BUILT_IN_TYPES = {
     ...plain,
   },
   until: {
-    summary: "Waits until a point in time; nothing is held meanwhile.",
+    summary: "Waits until a point in time; no worker is occupied meanwhile.",
     output: "null",
     handles: OUT_AND_ERROR,
     config: {
       time: {
         summary:
-          "ISO 8601 text, or milliseconds since the Unix epoch, at most 366 days ahead: a later one fails the node. A time that is over does not wait.",
+          "ISO 8601 text, or milliseconds since the Unix epoch, at most 366 days ahead: with a later time the node fails. With a time in the past it does not wait.",
         required: true,
         type: { kind: "instant", templates: true },
       },
@@ -178,12 +178,12 @@ export const BUILT_IN_TYPES = {
       timeout: TIMEOUT,
       match: {
         summary:
-          'Only an event that has these values at these paths, such as `{ "data.orderId": "{{ctx.order.id}}" }`. None may be null, which events without that field have as well.',
+          'Only an event that has these values at these paths, such as `{ "data.orderId": "{{ctx.order.id}}" }`. Values must not be null, since events without the field would have that, too.',
         default: "{}",
         type: { kind: "match", templates: true },
       },
       if: {
-        summary: "Only an event for which this is true: CEL over `async`, the event.",
+        summary: "Only an event for which this is true; a CEL expression over `async`, the event.",
         default: "none",
         type: { kind: "waitExpression" },
       },
@@ -192,14 +192,14 @@ export const BUILT_IN_TYPES = {
   },
   approval: {
     summary:
-      "Waits for a decision: a signal with the data `{ approved: true }` or `{ approved: false }`. Others are refused.",
+      "Waits for a decision: a signal with the data `{ approved: true }` or `{ approved: false }`. Other data is refused.",
     output: "The data of the signal; null after the timeout.",
     handles: ["approved", "rejected", "timeout", ERROR_HANDLE],
     config: {
       signal: {
-        summary: "Name of the signal, unique to the run.",
+        summary: "Name of the signal; it must be unique to the run.",
         default:
-          "`graph:<run id>:<key>`. The key of a node `ask` is `ask`, in a loop `ask[0]`, in a subgraph `s` it is `s/ask`, in one that is in a loop `s[0]/ask`",
+          "`graph:<run id>:<key>`. The key of a node `ask` is `ask`; in a loop `ask[0]`; in a subgraph `s`, `s/ask`; in a subgraph within a loop, `s[0]/ask`",
         type: text(256),
       },
       timeout: TIMEOUT,
@@ -207,43 +207,44 @@ export const BUILT_IN_TYPES = {
     ...plain,
   },
   loop: {
-    summary: "Runs the nodes behind its `loop` handle once for each item. Edges back to it are optional.",
-    output: "A list with what each iteration gives.",
+    summary: "Runs the nodes that follow its `loop` handle once for each item. Edges back to the loop are optional.",
+    output: "A list of the results of the iterations.",
     handles: ["loop", "done", ERROR_HANDLE],
     config: {
-      items: { summary: "A template that gives a list.", required: true, type: value },
+      items: { summary: "A template that evaluates to a list.", required: true, type: value },
       concurrency: {
-        summary: "How many iterations run at once; the next begins when one has ended.",
+        summary: "How many iterations run at once; the next one begins when one has ended.",
         default: "1",
         type: { kind: "integer", min: 1, max: GRAPH_LIMITS.maxLoopConcurrency },
       },
       item: { summary: "Name of the item in `ctx`, within the body.", default: "item", type: { kind: "name" } },
       index: { summary: "Name of its index in `ctx`, from 0.", default: "index", type: { kind: "name" } },
       collect: {
-        summary: "What an iteration gives, with all nodes of the body in `ctx`.",
-        default: "the output of the node with an edge back, null without one",
+        summary: "The result of an iteration; `ctx` has all nodes of the body.",
+        default: "the output of the node with an edge back, or null if there is none",
         type: value,
       },
     },
     ...plain,
   },
   javascript: {
-    summary: "Code of your users, in a sandbox that has `ctx` and nothing else.",
+    summary: "Your users' code, in a sandbox that has access to `ctx` and nothing else.",
     output: "What the code returns, as JSON.",
     handles: OUT_AND_ERROR,
     config: {
       code: {
-        summary: "Body of an async function: `return` and `await` work. `ctx` is frozen; `console` goes to the log.",
+        summary:
+          "The body of an async function: `return` and `await` work. `ctx` is frozen; output of `console` goes to the log.",
         required: true,
         type: { kind: "code" },
       },
       timeout: {
-        summary: "How long it may take, at most 5 min.",
+        summary: "How long the code may take, at most 5 min.",
         default: "30s",
         type: { kind: "duration", templates: true, maxMs: 300_000 },
       },
       memoryMb: {
-        summary: "The most memory that it may take, in megabytes.",
+        summary: "How much memory the code may use, in megabytes.",
         default: "64",
         type: { kind: "integer", min: 1, max: 512 },
       },
@@ -253,8 +254,8 @@ export const BUILT_IN_TYPES = {
     undoes: true,
   },
   subgraph: {
-    summary: "Runs another stored graph in place of this node, in the version that is named.",
-    output: "What that graph's `end` nodes give.",
+    summary: "Runs the given version of another stored graph in place of this node.",
+    output: "The output of that graph's `end` nodes.",
     handles: OUT_AND_ERROR,
     config: {
       graph: {
@@ -263,11 +264,11 @@ export const BUILT_IN_TYPES = {
         type: { kind: "text", templates: false, maxChars: GRAPH_LIMITS.maxIdChars },
       },
       version: {
-        summary: "Its version.",
+        summary: "The version of that graph.",
         required: true,
         type: { kind: "integer", min: 1, max: 2_147_483_647 },
       },
-      input: { summary: "Its input.", default: "null", type: value },
+      input: { summary: "The input of that graph.", default: "null", type: value },
     },
     ...plain,
   },

@@ -8,12 +8,13 @@ export const CLIENT_OPTION_DOCS: { readonly [Name in keyof Required<ClientOption
   baseUrl:
     "where the gateway is; required outside development, where it is `http://localhost:8288`. No other address is ever assumed",
   signingKey:
-    "for connecting, and for all calls but sending events: at least 32 hex digits (`openssl rand -hex 32`), with or without a prefix; only its hash is kept; required outside development",
+    "for connecting, and for all calls except sending events: at least 32 hex digits (`openssl rand -hex 32`), with or without a prefix; only its hash is kept; required outside development",
   signingKeyFallback: "used when the gateway rejects `signingKey`",
   eventKey: "for sending events; required outside development",
   env: "environment of the app, its events and its runs, such as `preview`, isolated from all others; default `default`",
   logger: "console-shaped or pino-shaped; default the console",
-  logLevel: "from which level on Holdfast itself logs: `debug`, `info`, `warn`, `error`, `off`; not what handlers log",
+  logLevel:
+    "the lowest level at which Holdfast itself logs: `debug`, `info`, `warn`, `error`, `off`; does not affect what handlers log",
   schemas: "Standard Schemas of event data, by event name",
-  fetch: "used for all calls of the client over HTTP; default the global `fetch`",
+  fetch: "used for all HTTP calls of the client; default the global `fetch`",
 };

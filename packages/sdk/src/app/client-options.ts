@@ -5,12 +5,12 @@ import type { FetchLike } from "../events/send-http.ts";
 /** Options of `new Holdfast(...)`. Those with a variable fall back to it: `HOLDFAST_X` first, then `INNGEST_X`. */
 export interface ClientOptions<Schemas extends SchemaMap = SchemaMap> {
   /**
-   * The app's id; the first part of the ids of its functions.
+   * The app's id; the ids of its functions begin with it.
    * @example id: "shop"
    */
   readonly id: string;
   /**
-   * The app's version. A run stays on the version that started it. `HOLDFAST_APP_VERSION`.
+   * The app's version. A run stays with the version that started it. `HOLDFAST_APP_VERSION`.
    * @example appVersion: process.env.GIT_COMMIT ?? "dev"
    */
   readonly appVersion?: string;
@@ -21,9 +21,9 @@ export interface ClientOptions<Schemas extends SchemaMap = SchemaMap> {
    */
   readonly isDev?: boolean;
   /**
-   * Where the gateway is, for its API and for events. `HOLDFAST_BASE_URL`, `..._API_BASE_URL`,
-   * `..._EVENT_API_BASE_URL`. Required outside development: without it every call fails with `OPTION_MISSING`, and
-   * nothing is sent. Inngest's service is named as `https://api.inngest.com`.
+   * The gateway's address, for its API and for events. `HOLDFAST_BASE_URL`, `..._API_BASE_URL`,
+   * `..._EVENT_API_BASE_URL`. Required outside development: without it, every call fails with `OPTION_MISSING` and
+   * nothing is sent. For Inngest's service it is `https://api.inngest.com`.
    * @example baseUrl: "https://holdfast.internal"
    */
   readonly baseUrl?: string;
@@ -33,18 +33,19 @@ export interface ClientOptions<Schemas extends SchemaMap = SchemaMap> {
    */
   readonly eventKey?: string;
   /**
-   * Key with which this app connects, and calls the gateway for all but sending events: hex digits, at least 32
-   * (`openssl rand -hex 32`), with or without a prefix such as `signkey-prod-`. Only its hash is kept. `HOLDFAST_SIGNING_KEY`.
+   * Key for connecting, and for all calls of the gateway except sending events: at least 32 hex digits
+   * (`openssl rand -hex 32`), with or without a prefix such as `signkey-prod-`. Only its hash is kept.
+   * `HOLDFAST_SIGNING_KEY`.
    * @example signingKey: secrets.signingKey
    */
   readonly signingKey?: string;
   /**
-   * Tried when the gateway refuses `signingKey`. `HOLDFAST_SIGNING_KEY_FALLBACK`.
+   * Used when the gateway rejects `signingKey`. `HOLDFAST_SIGNING_KEY_FALLBACK`.
    * @example signingKeyFallback: secrets.lastSigningKey
    */
   readonly signingKeyFallback?: string;
   /**
-   * Name of the environment that the app's functions, events and runs belong to: they meet nothing of another one.
+   * Name of the environment that the app's functions, events and runs belong to, isolated from all other environments.
    * `HOLDFAST_ENV`, then the branch variables of common hosts. Default: the environment `default`.
    * @example env: "preview-17"
    */
@@ -55,19 +56,19 @@ export interface ClientOptions<Schemas extends SchemaMap = SchemaMap> {
    */
   readonly logger?: LoggerLike;
   /**
-   * From which level on Holdfast itself logs: connections, attempts and runs that fail, a blocked main thread. It
-   * does not concern what handlers log. `off` = nothing. Default `info`. `HOLDFAST_LOG_LEVEL`.
+   * The lowest level at which Holdfast itself logs: connections, failed attempts and runs, a blocked main thread. It
+   * does not affect what handlers log. `off` = nothing. Default `info`. `HOLDFAST_LOG_LEVEL`.
    * @example logLevel: "warn"
    */
   readonly logLevel?: LogLevelChoice;
   /**
-   * Standard Schemas of the data of events, by event name: checked when events are sent and when a function gets
+   * Standard Schemas of event data, by event name: data is checked when events are sent and when a function receives
    * them.
    * @example schemas: { "shop/order.placed": staticSchema<{ card: string }>() }
    */
   readonly schemas?: Schemas;
   /**
-   * Used for all calls of the client over HTTP: events, signals, runs. Default: the global `fetch`.
+   * Used for all HTTP calls of the client: events, signals, runs. Default: the global `fetch`.
    * @example fetch: (url, init) => fetch(url, { ...init, keepalive: true })
    */
   readonly fetch?: FetchLike;

@@ -38,7 +38,8 @@ export interface FollowFilter {
    */
   readonly functionId?: string;
   /**
-   * Only what is stored together with a change to one of these; the snapshot has runs that are one already.
+   * Only what is stored together with a change to one of these statuses; the snapshot has the runs that already have
+   * one of them.
    * @example status: ["FAILED", "CANCELLED"]
    */
   readonly status?: RunStatus | readonly RunStatus[];
@@ -51,12 +52,12 @@ export interface FollowOptions {
    */
   readonly signal?: AbortSignal;
   /**
-   * Of one run: `start` = its whole log, without a snapshot. Default `now`: a snapshot, then what comes.
+   * For one run: `start` = its whole log, without a snapshot. Default `now`: a snapshot, then what follows.
    * @example from: "start"
    */
   readonly from?: "now" | "start";
   /**
-   * Of one run: `all` (default) = also the runs as which it goes on (`continueAs`); `one` = ends with this one.
+   * For one run: `all` (default) = also the runs as which it continues (`continueAs`); `one` = ends with this run.
    * @example links: "one"
    */
   readonly links?: "all" | "one";

@@ -86,12 +86,12 @@ export interface Run {
 
 export interface RunFilter {
   /**
-   * Of an event: those that it has started.
+   * The id of an event: the runs that it started.
    * @example eventId: ids[0]
    */
   readonly eventId?: string;
   /**
-   * `<app>-<function>`, or the id that its author gave where only one app has it.
+   * `<app>-<function>`, or the function's own id where only one app has it.
    * @example functionId: "shop-order"
    */
   readonly functionId?: string;
@@ -101,17 +101,17 @@ export interface RunFilter {
    */
   readonly status?: RunStatus | readonly RunStatus[];
   /**
-   * Of the event that has started them.
+   * The name of the event that started them.
    * @example eventName: "shop/order.placed"
    */
   readonly eventName?: string;
   /**
-   * Of an event or an invocation with this id, as its sender gave it, as long as the id counts.
+   * The id that the sender gave to the event or the invocation, as long as that id counts.
    * @example key: "order-4711"
    */
   readonly key?: string;
   /**
-   * Failed and cancelled ones with this text somewhere in the error, in letters of any size.
+   * Failed and cancelled runs with this text in the error; case is ignored.
    * @example error: "card declined"
    */
   readonly error?: string;

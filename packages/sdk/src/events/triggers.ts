@@ -29,13 +29,13 @@ export interface EventTrigger {
 
 export interface CronTrigger {
   /**
-   * Five fields (minute, hour, day of the month, month, day of the week), or six with seconds in front; optionally with
-   * "TZ=Europe/Berlin " before them.
+   * Five fields (minute, hour, day of the month, month, day of the week), or six with seconds first; optionally
+   * preceded by a time zone as in "TZ=Europe/Berlin ".
    * @example cron: "TZ=Europe/Berlin 0 9 * * 1-5"
    */
   readonly cron: string;
   /**
-   * Spread starts over this long, such as "30s".
+   * Spreads starts over this long, such as "30s".
    * @example jitter: "30s"
    */
   readonly jitter?: string;

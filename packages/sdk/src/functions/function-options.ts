@@ -4,21 +4,21 @@ import type { TriggerInput } from "../events/triggers.ts";
 import type { RetryIf, RetryOptions } from "../steps/retry-policy.ts";
 import type { IsolateOption } from "./isolate-option.ts";
 
-/** So many runs at once, of all or per value of the key. */
+/** A limit on runs at once: in all, or for each value of a key. */
 export interface ConcurrencyOption {
   /**
-   * How many runs may be at work at once.
+   * How many runs may execute at once.
    * @example limit: 2
    */
   readonly limit: number;
   /**
-   * Expression; the limit holds for each of its values.
+   * Expression; the limit applies to each of its values.
    * @example key: "event.data.customer"
    */
   readonly key?: string;
   /**
-   * Which runs count together: `fn` (default) those of the function, `env` all of the environment with the same
-   * key, `account` all of all environments with the same key.
+   * Which runs are counted together: `fn` (default), those of the function; `env`, those of the environment with the
+   * same key; `account`, those of all environments with the same key.
    * @example scope: "account"
    */
   readonly scope?: "fn" | "env" | "account";
@@ -41,19 +41,19 @@ export interface CancelOption {
    */
   readonly if?: string;
   /**
-   * Path to a value that both events have and that must be equal, such as "data.userId"; a short form of `if`. What is
-   * missing in both, or null, is not equal.
+   * Path to a value that both events have and that must be equal, such as "data.userId"; a short form of `if`. Values
+   * that are null, or missing in both, do not count as equal.
    * @example match: "data.orderId"
    */
   readonly match?: string;
   /**
-   * Only this long after the run's start; a duration, or an instant.
+   * How long after the run's start the event counts: a duration, or a point in time.
    * @example timeout: "2h"
    */
   readonly timeout?: DurationInput | Date;
 }
 
-/** What can be said about a function beside its handler. Expressions are CEL. */
+/** Options of a function, given beside its handler. Expressions are CEL. */
 export interface FunctionOptions<Triggers = TriggerInput | readonly TriggerInput[]> {
   /**
    * Unique within the app.
@@ -66,28 +66,28 @@ export interface FunctionOptions<Triggers = TriggerInput | readonly TriggerInput
    */
   readonly name?: string;
   /**
-   * What starts it. Default: nothing but `invoke` of an app, a step or the API.
+   * What starts it. Default: nothing, so it runs only when an app, a step or the API invokes it.
    * @example triggers: [{ event: "shop/order.placed" }, { cron: "0 9 * * *" }]
    */
   readonly triggers?: Triggers;
   /**
-   * How often a failed step or function is tried again, 0 to 20, and when. Default 2, so 3 attempts in all.
+   * How often and when a failed step or function is retried, 0 to 20 times. Default 2, so 3 attempts in all.
    * @example retries: { attempts: 6, base: "2s", factor: 3, max: "10m" }
    */
   readonly retries?: number | RetryOptions;
   /**
-   * Called with what a step or the handler threw: false = it has failed permanently.
+   * Called with what a step or the handler threw; false = the failure is permanent.
    * @example retryIf: (error) => !(error instanceof HttpError && error.status < 500)
    */
   readonly retryIf?: RetryIf;
   /**
-   * Expression; runs with the same value within 24 hours start once.
+   * Expression; of all events with the same value within 24 hours, only the first starts a run.
    * @example idempotency: "event.data.cart"
    */
   readonly idempotency?: string;
   /**
-   * Collects events and starts one run with all of them: `events` of the handler. Not with `cancelOn`, `debounce`,
-   * `singleton` or `priority`.
+   * Collects events and starts one run with all of them; the handler gets them as `events`. Not with `cancelOn`,
+   * `debounce`, `singleton` or `priority`.
    * @example batchEvents: { maxSize: 100, timeout: "5s", key: "event.data.series" }
    */
   readonly batchEvents?: {
@@ -101,7 +101,7 @@ export interface FunctionOptions<Triggers = TriggerInput | readonly TriggerInput
     readonly if?: string;
   };
   /**
-   * Starts no more than so many runs in a period; events beyond that are skipped and start nothing.
+   * Limits how many runs start in a period; events beyond the limit are skipped and start nothing.
    * @example rateLimit: { limit: 1, period: "1h", key: "event.data.customer" }
    */
   readonly rateLimit?: {
@@ -109,11 +109,12 @@ export interface FunctionOptions<Triggers = TriggerInput | readonly TriggerInput
     readonly limit: number;
     /** In how long, at most a day. */
     readonly period: DurationInput;
-    /** Expression; the limit holds for each of its values. */
+    /** Expression; the limit applies to each of its values. */
     readonly key?: string;
   };
   /**
-   * Paces starts: `limit` + `burst` runs start at once, then one every `period / limit`; others wait for their turn.
+   * Spreads starts over time: `limit` + `burst` runs start at once, then one every `period / limit`; others wait for
+   * their turn.
    * @example throttle: { limit: 10, period: "1m", burst: 5, key: "event.data.tenant" }
    */
   readonly throttle?: {
@@ -123,17 +124,17 @@ export interface FunctionOptions<Triggers = TriggerInput | readonly TriggerInput
     readonly period: DurationInput;
     /** How many more may start at once. Default 0. */
     readonly burst?: number;
-    /** Expression; the limit holds for each of its values. */
+    /** Expression; the limit applies to each of its values. */
     readonly key?: string;
   };
   /**
-   * How many runs may be at work at once; others wait. A number, or up to two limits. A run that sleeps or waits
-   * takes no place.
+   * How many runs may execute at once; others wait. A number, or up to two limits. A run that sleeps or waits takes no
+   * slot.
    * @example concurrency: [{ limit: 2, key: "event.data.customer" }, { limit: 50 }]
    */
   readonly concurrency?: number | ConcurrencyOption | readonly ConcurrencyOption[];
   /**
-   * Starts one run with the last event, once no other one has come for a while.
+   * Starts one run with the last event, once no other event has arrived for a while.
    * @example debounce: { period: "30s", timeout: "10m", key: "event.data.tenant" }
    */
   readonly debounce?: {
@@ -145,7 +146,7 @@ export interface FunctionOptions<Triggers = TriggerInput | readonly TriggerInput
     readonly key?: string;
   };
   /**
-   * Puts a run ahead of others of the function.
+   * Puts a run ahead of other runs of the function.
    * @example priority: { run: "event.data.plan == 'paid' ? 120 : 0" }
    */
   readonly priority?: {
@@ -163,21 +164,20 @@ export interface FunctionOptions<Triggers = TriggerInput | readonly TriggerInput
     readonly finish?: DurationInput;
   };
   /**
-   * How long after its creation a run may go on: then it fails with `RUN_DEADLINE_EXCEEDED`, without another
+   * How long after its creation a run may take; after that it fails with `RUN_DEADLINE_EXCEEDED`, without another
    * attempt.
    * @example deadline: "90s"
    */
   readonly deadline?: DurationInput;
   /**
-   * The queue that its runs wait in: only workers that serve it (`connect({ queues })`) run them. Default: the
-   * queue `default`, which workers serve that name none.
+   * The queue that its runs wait in: only workers that serve it (`connect({ queues })`) run them. Default: the queue
+   * `default`, served by workers that name no queue.
    * @example queue: "gpu"
    */
   readonly queue?: string;
   /**
-   * How long its runs are kept after they have ended, instead of as long as the gateway keeps all others; `off`:
-   * without end. A run that was cancelled is kept like one that completed. Gateways that do not know it keep their
-   * own rule.
+   * How long its runs are kept after they have ended, in place of the gateway's own settings; `off`: forever. A
+   * cancelled run is kept like one that completed. Gateways that do not know this option use their own settings.
    * @example retention: { completed: "1d", failed: "30d" }
    */
   readonly retention?: {
@@ -187,7 +187,7 @@ export interface FunctionOptions<Triggers = TriggerInput | readonly TriggerInput
     readonly failed?: DurationInput | "off";
   };
   /**
-   * Lets one run at a time be under way, from its creation to its end.
+   * Allows only one run at a time, from its creation to its end.
    * @example singleton: { mode: "skip", key: "event.data.customer" }
    */
   readonly singleton?: {
@@ -207,7 +207,7 @@ export interface FunctionOptions<Triggers = TriggerInput | readonly TriggerInput
    */
   readonly description?: string;
   /**
-   * Runs its handler in a pool thread, which code that computes may block; there is no handler argument then.
+   * Runs its handler in a pool thread, which computing code may block; there is then no handler argument.
    * @example isolate: { module: new URL("./report.js", import.meta.url), export: "report" }
    */
   readonly isolate?: IsolateOption;

@@ -8,7 +8,7 @@ import { moduleUrl } from "../steps/isolated.ts";
 import type { FunctionChecks } from "./function-checks.ts";
 import { DAY_MS } from "./function-checks.ts";
 
-/** The handler of a function that runs in a pool thread. */
+/** Where the handler is, for a function that runs in a pool thread. */
 export interface IsolateOption {
   /**
    * The module that exports it: `new URL("./report.js", import.meta.url)`, or `path.join(__dirname, "report.cjs")`.
@@ -21,8 +21,8 @@ export interface IsolateOption {
    */
   readonly export: string;
   /**
-   * How long one turn of it may take, from its start in the thread: then the thread is ended. 10 ms to 24 h.
-   * Default 5 min.
+   * How long one turn may take, from its start in the thread; after that the thread is ended. 10 ms to 24 h. Default 5
+   * min.
    * @example budget: "20s"
    */
   readonly budget?: DurationInput;

@@ -7,66 +7,66 @@ import { callFor, callGatewayApi, type OperatedClient, segment } from "./call-ga
 
 export type BulkAction = "cancel" | "rerun" | "resume" | "delete";
 
-/** Which runs: at least one of these. Only runs that are there before the job count. */
+/** Which runs to take: at least one of these fields. Only runs that exist before the job count. */
 export interface BulkFilter {
   /**
-   * Of this function: `<app>-<function>`, or its own id where only one app has it.
+   * Runs of this function: `<app>-<function>`, or its own id where only one app has it.
    * @example functionId: "shop-order"
    */
   readonly functionId?: string;
   /**
-   * With one of these. Default: `cancel` takes runs that have not ended, `rerun` and `resume` those that failed,
-   * `delete` all that have ended.
+   * Runs with one of these statuses. Default: `cancel` takes runs that have not ended, `rerun` and `resume` runs that
+   * failed, `delete` all runs that have ended.
    * @example status: ["FAILED", "CANCELLED"]
    */
   readonly status?: RunStatus | readonly RunStatus[];
   /**
-   * That an event of this name started.
+   * Runs that an event of this name started.
    * @example eventName: "shop/order.placed"
    */
   readonly eventName?: string;
   /**
-   * That the event with this id started.
+   * Runs that the event with this id started.
    * @example eventId: "01KB0WZQ6E4T2V8M3N5P7R9SXA"
    */
   readonly eventId?: string;
   /**
-   * That an event started to which its sender gave this id, or that a caller gave it to.
+   * Runs with this id: the sender gave it to the event that started them, or a caller to the run.
    * @example key: "order-4711"
    */
   readonly key?: string;
   /**
-   * Of this graph, by its id.
+   * Runs of the graph with this id.
    * @example graph: "onboarding"
    */
   readonly graph?: string;
   /**
-   * With `graph`: whose graph it is.
+   * With `graph`: the tenant that the graph belongs to.
    * @example tenant: "acme"
    */
   readonly tenant?: string;
   /**
-   * That failed with this text somewhere in the error, in letters of any size.
+   * Runs that failed with this text in the error; case is ignored.
    * @example error: "card declined"
    */
   readonly error?: string;
   /**
-   * Of `rerun` and `resume`: also runs of which a rerun or a fork is there already. Default: they are left out.
+   * For `rerun` and `resume`: also takes runs that have already been rerun or forked. Default: they are left out.
    * @example again: true
    */
   readonly again?: boolean;
   /**
-   * Created then or later.
+   * Runs created at this time or later.
    * @example after: "2027-01-31T00:00:00Z"
    */
   readonly after?: InstantLike | number;
   /**
-   * Created before then.
+   * Runs created before this time.
    * @example before: new Date()
    */
   readonly before?: InstantLike | number;
   /**
-   * In place of all others: every run of the environment.
+   * Instead of all other fields: every run of the environment.
    * @example all: true
    */
   readonly all?: true;
@@ -104,17 +104,17 @@ export interface BulkPreview {
 
 export interface BulkResultOptions {
   /**
-   * Gives up after this with `RUN_RESULT_TIMEOUT`; the job goes on. Default: never.
+   * Stops waiting after this time, with `RUN_RESULT_TIMEOUT`; the job continues. Default: never.
    * @example timeout: "10m"
    */
   readonly timeout?: DurationLike;
   /**
-   * Gives up when it fires, with its reason; the job goes on.
+   * Stops waiting when it fires, with its reason; the job continues.
    * @example signal: AbortSignal.timeout(60_000)
    */
   readonly signal?: AbortSignal;
   /**
-   * Called with the job each time that it is looked at, every half a second.
+   * Called with the job each time its progress is read, every half second.
    * @example onProgress: ({ done, total }) => console.log(`${done} of ${total}`)
    */
   readonly onProgress?: (job: BulkJob) => void;

@@ -31,7 +31,7 @@ export interface FunctionInfo {
 
 export interface PauseOptions {
   /**
-   * Why; runs that wait say so.
+   * The reason; it is shown for runs that wait.
    * @example note: "the bank is down"
    */
   readonly note?: string;

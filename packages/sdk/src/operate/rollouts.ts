@@ -3,7 +3,8 @@ import { callFor, type OperatedClient, segment } from "./call-gateway.ts";
 
 export interface RolloutOptions {
   /**
-   * How many in a hundred new runs begin with the version, 0 to 100; the others with the newest other one. Default 100.
+   * The percentage of new runs that start with the version, 0 to 100; the others start with the newest other version.
+   * Default 100.
    * @example percent: 10
    */
   readonly percent?: number;

@@ -31,28 +31,29 @@ export interface InvocationOptions<Data = unknown> {
    */
   readonly data?: Data;
   /**
-   * The same id again, within 30 days, is the same run of the function. Default: a run for each call.
+   * A second call with the same id within 30 days refers to the same run of the function. Default: a run for each call.
    * @example id: "order-7"
    */
   readonly id?: string;
   /**
-   * Does not start before this.
+   * The earliest time at which it starts.
    * @example at: new Date("2027-01-31T09:00:00Z")
    */
   readonly at?: InstantLike;
   /**
-   * A run that is not over by then fails with a `RunDeadlineError`, after its steps are undone; the function's own
-   * `deadline` does not count. A duration counts from `at`, or from when the run is stored, by the database's clock.
+   * A run that has not ended by then fails with a `RunDeadlineError`, after its steps are undone; it replaces the
+   * function's own `deadline`. A duration counts from `at`, or from when the run is stored, by the database's clock.
    * @example deadline: "90s"
    */
   readonly deadline?: InstantLike | DurationLike;
   /**
-   * Begins with this version of the app instead of with the newest that is connected.
+   * Starts with this version of the app instead of the newest one that is connected.
    * @example appVersion: "2.0"
    */
   readonly appVersion?: string;
   /**
-   * As many seconds ahead of other runs of the function, -600 to 600; replaces the function's own.
+   * How many seconds it is put ahead of other runs of the function, -600 to 600; replaces the function's own
+   * `priority`.
    * @example priority: 120
    */
   readonly priority?: number;

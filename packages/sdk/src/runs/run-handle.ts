@@ -11,12 +11,12 @@ import { isPlainError, reviveError } from "../steps/revive-error.ts";
 
 export interface ResultOptions {
   /**
-   * Gives up after this with `RUN_RESULT_TIMEOUT`; the run goes on. Default: never.
+   * Stops waiting after this time, with `RUN_RESULT_TIMEOUT`; the run continues. Default: never.
    * @example timeout: "30s"
    */
   readonly timeout?: DurationLike;
   /**
-   * Gives up when it fires, with its reason; the run goes on.
+   * Stops waiting when it fires, with its reason; the run continues.
    * @example signal: AbortSignal.timeout(30_000)
    */
   readonly signal?: AbortSignal;

@@ -37,10 +37,10 @@ export interface ListRunsOptions extends Omit<RunFilter, "after" | "before"> {
   readonly before?: InstantLike | number;
 }
 
-/** On which version of its app a run goes on. */
+/** The version of its app with which a run continues. */
 export interface RepairOptions {
   /**
-   * "newest" (default), "same" as the run had, or a version of the app.
+   * "newest" (default), "same" (the one that the run had), or a version of the app.
    * @example appVersion: "same"
    */
   readonly appVersion?: string;
@@ -48,7 +48,7 @@ export interface RepairOptions {
 
 export interface ForkOptions extends RepairOptions {
   /**
-   * What the step gives, instead of being done again: JSON.
+   * The result to use for the step instead of running it again: JSON.
    * @example result: { id: 7 }
    */
   readonly result?: unknown;

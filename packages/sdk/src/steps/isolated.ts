@@ -17,13 +17,13 @@ export interface IsolationMark {
 
 export interface IsolatedOptions {
   /**
-   * How long one call may take, from its start in the thread, up to 24 h; then the thread is ended and the step's attempt
-   * fails with `ISOLATE_BUDGET`. Default 5 min.
+   * How long one call may take, from its start in the thread, up to 24 h; after that the thread is ended and the step's
+   * attempt fails with `ISOLATE_BUDGET`. Default 5 min.
    * @example budget: "20s"
    */
   readonly budget?: DurationInput;
   /**
-   * The most memory that the thread's objects may take, in megabytes; default: Node's.
+   * How much memory the thread's objects may take, in megabytes; default: Node's limit.
    * @example memoryMb: 256
    */
   readonly memoryMb?: number;

@@ -6,10 +6,10 @@ import { type BackoffPolicy, backoffDelayMs, describeValue, messageOf, type Plai
 import { WIRE_LIMITS } from "@holdfast/protocol";
 import { type DurationLike, durationMsOf } from "./points-in-time.ts";
 
-/** When something that failed is tried again. The wait before retry n is `base * factor^(n - 1)`, at most `max`. */
+/** When something that failed is retried. The wait before retry n is `base * factor^(n - 1)`, at most `max`. */
 export interface RetryOptions {
   /**
-   * How often it is tried again after the first attempt, 0 to 20: 3 are up to four attempts. Default 2.
+   * How often it is retried after the first attempt, 0 to 20: 3 means up to four attempts. Default 2.
    * @example attempts: 6
    */
   readonly attempts?: number;
@@ -19,18 +19,18 @@ export interface RetryOptions {
    */
   readonly base?: DurationLike;
   /**
-   * Each further wait is so many times as long, 1 to 1000. Default 2.
+   * Each further wait is this many times as long, 1 to 1000. Default 2.
    * @example factor: 3
    */
   readonly factor?: number;
   /**
-   * No wait is longer, at most 24 h. Default "1m", or `base` if that is longer.
+   * The longest wait, at most 24 h. Default "1m", or `base` if that is longer.
    * @example max: "10m"
    */
   readonly max?: DurationLike;
   /**
-   * By which part of it a wait may be shorter or longer, 0 to 1, so that what failed together is not retried
-   * together. Follows from run, step and attempt. Default 0.2.
+   * The fraction by which a wait may be shorter or longer, 0 to 1, so that what failed together is not retried
+   * together. It is derived from the run, the step and the attempt. Default 0.2.
    * @example jitter: 0.5
    */
   readonly jitter?: number;

@@ -13,40 +13,44 @@ export type TimeoutInput = DurationLike | InstantLike;
 
 export interface StepRunOptions<Result = unknown> {
   /**
-   * Undoes the step when the function has failed permanently: called with the step's result and the error that the
-   * function failed with, in the reverse order in which steps finished, as a durable step with its own retries.
+   * Undoes the step when the function has failed permanently. It is called with the step's result and the error that
+   * the function failed with, in the reverse order in which steps finished, and runs as a durable step with its own
+   * retries.
    * @example compensate: (seat) => seats.cancel(seat.id)
    */
   readonly compensate?: (result: StepResult<Awaited<Result>>, error: Error) => unknown;
   /**
-   * How often this step is tried again, and when; what is left out is as the function's `retries` say. On a gateway
-   * other than Holdfast's never more often than these.
+   * How often and when this step is retried; what is left out comes from the function's `retries`. On a gateway other
+   * than Holdfast's, never more often than those.
    * @example retries: { attempts: 2, base: "1m" }
    */
   readonly retries?: number | RetryOptions;
   /**
-   * Called with what the body threw: false = it has failed permanently. In place of the function's.
+   * Called with what the body threw; false = the failure is permanent. It replaces the function's `retryIf`.
    * @example retryIf: (error) => !(error instanceof HttpError && error.status < 500)
    */
   readonly retryIf?: RetryIf;
   /**
-   * How long one attempt may take, from the start of the body. Then the attempt fails with a `StepTimeoutError`,
-   * which is retried as any failure; `stepSignal()` of the body fires, and what the body still comes to is not
-   * used. At least 1 ms; default: no limit.
+   * How long one attempt may take, from the start of the body. After that the attempt fails with a `StepTimeoutError`,
+   * which is retried like any failure; `stepSignal()` of the body fires, and a later result of the body is not used. At
+   * least 1 ms; default: no limit.
    * @example timeout: "30s"
    */
   readonly timeout?: DurationLike;
 }
 
-/** A step's id and its options in one object: what follows the body is for the body, whatever it looks like. */
+/**
+ * A step's id and its options in one object. Whatever follows the body is then an argument of the body, even if it
+ * looks like options.
+ */
 export interface StepIdWithOptions<Result = unknown> extends StepRunOptions<Result> {
   /**
-   * Names the step within its function: its result is found by it.
+   * Identifies the step within its function; its result is stored under it.
    * @example id: "charge the card"
    */
   readonly id: string;
   /**
-   * How it is called for people.
+   * The name shown to people.
    * @example name: "Charge the card"
    */
   readonly name?: string;
@@ -64,24 +68,24 @@ export interface WaitForEventOptions<Target, Schema> {
    */
   readonly schema?: Schema;
   /**
-   * How long to wait. When it is over the step gives null.
+   * How long to wait; after that the step returns null.
    * @example timeout: "3d"
    */
   readonly timeout: TimeoutInput;
   /**
-   * CEL expression over `event` (the run's) and `async` (the one that is waited for).
+   * CEL expression over `event` (the run's) and `async` (the event that is waited for).
    * @example if: "async.data.orderId == event.data.id"
    */
   readonly if?: string;
   /**
-   * Path to a value that both events have and that must be equal, such as "data.userId"; a short form of `if`. What is
-   * missing in both, or null, is not equal.
+   * Path to a value that both events have and that must be equal, such as "data.userId"; a short form of `if`. Values
+   * that are null, or missing in both, do not count as equal.
    * @example match: "data.orderId"
    */
   readonly match?: string;
   /**
-   * From when on an event counts: "wait" (default), only one that comes after the wait began; "run", also one that
-   * came before, since the run was created, and that no earlier step of this run was given.
+   * Since when an event counts: "wait" (default), only one that comes after the wait began; "run", also one that came
+   * before it, since the run was created, unless an earlier step of this run was given it.
    * @example since: "run"
    */
   readonly since?: "run" | "wait";
@@ -97,12 +101,12 @@ export type WaitedEvent<Target, Schema, Schemas> = EventOfTrigger<
 
 export interface WaitForSignalOptions {
   /**
-   * Its name: `sendSignal` with the same one ends the wait. One run at a time may wait for it.
+   * Its name: `sendSignal` with the same name ends the wait. Only one run at a time may wait for it.
    * @example signal: "order-42-approved"
    */
   readonly signal: string;
   /**
-   * How long to wait. When it is over the step gives null.
+   * How long to wait; after that the step returns null.
    * @example timeout: "3d"
    */
   readonly timeout: TimeoutInput;
@@ -126,12 +130,12 @@ export type InvokeOptions<Target> = {
    */
   readonly function: Target;
   /**
-   * The version of the event's shape that the function is given as `event.v`.
+   * The version of the event's shape, which the function receives as `event.v`.
    * @example v: "2"
    */
   readonly v?: string;
   /**
-   * How long its end is waited for; then the step fails with an `InvokeTimeoutError`. Default: a year.
+   * How long to wait for its end; after that the step fails with an `InvokeTimeoutError`. Default: a year.
    * @example timeout: "1h"
    */
   readonly timeout?: TimeoutInput;

@@ -87,7 +87,7 @@ type Group<Name extends keyof ConnectOptions> = NonNullable<ConnectOptions[Name]
 
 const OUTBOX = {
   maxCount: { parse: asInteger(1, 10_000_000), default: 10_000, doc: "how many replies and checkpoints may wait" },
-  maxBytes: { parse: asInteger(1), default: 256 * 1024 * 1024, doc: "how many bytes they may take in all" },
+  maxBytes: { parse: asInteger(1), default: 256 * 1024 * 1024, doc: "how many bytes they may take in total" },
   ackTimeout: { parse: asWait(50), default: "5s", doc: "how long to wait for an acknowledgement before resending" },
 } as const satisfies OptionTable<Group<"outbox">>;
 
@@ -167,36 +167,36 @@ export const CONNECT_OPTIONS = {
     variables: ["_MAX_STALL"],
     parse: orNever(asDurationMs({ minMs: MIN_STALL_MS, maxMs: DAY_MS })),
     default: false,
-    doc: "how long it may be blocked before other workers get its work; `false` or `off` = it keeps its work",
+    doc: "how long it may be blocked before its work goes to other workers; `false` or `off` = it keeps its work",
   },
   yieldAfter: {
     variables: ["_YIELD_AFTER"],
     parse: orNever(asDurationMs({ minMs: 1, maxMs: HOUR_MS })),
     default: "10ms",
-    doc: "how much of a turn of the event loop may be used before further handlers and steps start in the next; `false` or `off` = all",
+    doc: "how much of a turn of the event loop may be used before further handlers and steps start in the next turn; `false` or `off` = no limit",
   },
   workerUrl: { parse: asScript, doc: "the connection thread's script, instead of the built-in copy" },
   resourceLimits: {
     parse: asGroup("resourceLimits", RESOURCE_LIMITS),
     default: {},
-    doc: "memory limits of the connection thread; default: Node's, but for the young generation",
+    doc: "memory limits of the connection thread; default: Node's, except for the young generation",
   },
   isolation: {
     parse: asGroup("isolation", ISOLATION),
     default: {},
-    doc: "the threads that isolated code runs in",
+    doc: "the threads in which isolated code runs",
   },
   extensions: { variables: ["_EXTENSIONS"], parse: asSwitch, default: true, doc: "`false` = the plain protocol only" },
   logger: { parse: asLogger, doc: "console-shaped or pino-shaped; default: that of the first app's client" },
   onStateChange: {
     parse: asCallback<StateChange>(),
-    doc: "called when the connection has another state, with `{ from, to, … }`",
+    doc: "called when the state of the connection changes, with `{ from, to, … }`",
   },
   onStall: {
     parse: asCallback<StallMessage>(),
-    doc: "called when the main thread was blocked and is responsive again, with the report",
+    doc: "called with the report when the main thread was blocked and is responsive again",
   },
-  outbox: { parse: asGroup("outbox", OUTBOX), default: {}, doc: "limits for what may wait for an acknowledgement" },
+  outbox: { parse: asGroup("outbox", OUTBOX), default: {}, doc: "limits for what waits for an acknowledgement" },
   respawn: { parse: asGroup("respawn", RESPAWN), default: {}, doc: "how a thread that crashed or hangs is replaced" },
 } as const satisfies OptionTable<ConnectOptions & { readonly apps: unknown }>;
 

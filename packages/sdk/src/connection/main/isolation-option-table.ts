@@ -40,13 +40,13 @@ const RESOURCE_LIMITS = {
 export const ISOLATION = {
   threads: {
     parse: asInteger(1, MAX_THREADS),
-    doc: "how many threads there are at most; default: one less than cores, at least 2",
+    doc: "maximum number of threads; default: one less than the number of cores, at least 2",
   },
   warm: { parse: asInteger(0, MAX_THREADS), default: 0, doc: "how many are started at once and kept" },
   maxQueue: {
     parse: asInteger(1, MAX_TURNS),
     default: 10_000,
-    doc: "how many steps may wait for a thread; a further attempt fails and is retried",
+    doc: "how many steps may wait for a thread; further attempts fail and are retried",
   },
   recycleAfter: {
     parse: orNever(asInteger(1, MAX_TURNS)),
@@ -56,7 +56,7 @@ export const ISOLATION = {
   idleTimeout: {
     parse: orNever(asDurationMs({ minMs: 1, maxMs: DAY_MS })),
     default: "1m",
-    doc: "how long a thread may have nothing to do before it is ended; `false` = for ever",
+    doc: "how long a thread may be idle before it is ended; `false` = forever",
   },
   resourceLimits: {
     parse: asGroup("isolation.resourceLimits", RESOURCE_LIMITS),

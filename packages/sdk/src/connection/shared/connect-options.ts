@@ -21,21 +21,21 @@ export interface ConnectOptions {
    */
   readonly maxWorkerConcurrency?: number;
   /**
-   * The queues that this process serves: it runs the functions that are in one of them (`createFunction({ queue
-   * })`), and no others. `["*"]` = every queue. Default `["default"]`: the functions that name no queue.
-   * `HOLDFAST_CONNECT_QUEUES` (names with commas in between).
+   * The queues that this process serves: it runs the functions in these queues (`createFunction({ queue })`), and no
+   * others. `["*"]` = every queue. Default `["default"]`: the functions that name no queue. `HOLDFAST_CONNECT_QUEUES`
+   * (names separated by commas).
    * @example queues: ["default", "gpu"]
    */
   readonly queues?: readonly string[];
   /**
-   * Signals that close the connection: the first one drains, the second one forces. Afterwards the process ends as
-   * by the signal, unless the app listens to it too. Default SIGINT and SIGTERM; `[]` = none.
+   * Signals that close the connection: the first one drains, the second one forces it to close. Afterwards the process
+   * ends as it would by the signal, unless the app listens to it as well. Default SIGINT and SIGTERM; `[]` = none.
    * @example handleShutdownSignals: ["SIGTERM"]
    */
   readonly handleShutdownSignals?: readonly `SIG${string}`[];
   /**
-   * Aborted before the connection is ready, `connect()` rejects with `CONNECT_CLOSED` and leaves nothing behind;
-   * aborted later, the connection closes as by `close()`.
+   * If it is aborted before the connection is ready, `connect()` rejects with `CONNECT_CLOSED` and leaves nothing
+   * behind; if later, the connection closes as with `close()`.
    * @example signal: controller.signal
    */
   readonly signal?: AbortSignal;
@@ -45,44 +45,44 @@ export interface ConnectOptions {
    */
   readonly connectTimeout?: DurationInput;
   /**
-   * How long `close()` waits for work in flight before it is handed back. Default 25 s; in development (`isDev`) 1
-   * s where a signal closes the connection, so that a reload is quick. `HOLDFAST_DRAIN_TIMEOUT`.
+   * How long `close()` waits for work in flight before returning it to the gateway. Default 25 s; in development
+   * (`isDev`) 1 s if a signal closes the connection, so that reloads are quick. `HOLDFAST_DRAIN_TIMEOUT`.
    * @example drainTimeout: "50s"
    */
   readonly drainTimeout?: DurationInput;
   /**
-   * How long the main thread may stall before that is reported, with the code that blocks it: on stderr, in
+   * How long the main thread may stall before the stall is reported, with the code that blocks it: on stderr, in
    * `debugState()`, to the gateway, and afterwards to the logger. Each report stops the blocked code for some
    * milliseconds to look at its stack. 100 ms to 1 h; `false` = nothing is reported. Nothing is reported while an
-   * inspector is open (`--inspect`), since a breakpoint stops the main thread, too. Default 1 s.
+   * inspector is open (`--inspect`), since breakpoints stop the main thread as well. Default 1 s.
    * `HOLDFAST_STALL_THRESHOLD` (`off` = false).
    * @example stallThreshold: "500ms"
    */
   readonly stallThreshold?: DurationInput | false;
   /**
-   * How long the main thread may stall before its work is returned: the leases end, other workers take the runs,
-   * and results that come later are used only if no worker has taken the work by then. It has to be longer than
-   * anything that blocks on purpose, or such a step never gets done. At least `stallThreshold`. Default `false` =
+   * How long the main thread may stall before its work is returned: its leases end, other workers take the runs, and
+   * results that come later are used only if no other worker has taken the work by then. It must be longer than
+   * anything that blocks on purpose, or such a step never completes. At least `stallThreshold`. Default `false` =
    * never. `HOLDFAST_MAX_STALL` (`off` = false).
    * @example maxStall: "2m"
    */
   readonly maxStall?: DurationInput | false;
   /**
-   * How much of one turn of the event loop may be used before handlers and steps that are due start in the next
-   * turn: servers, timers and health checks of the process get theirs in between. Code that has started is not
-   * interrupted. At least 1 ms; `false` = all start in one turn. Default 10 ms. `HOLDFAST_YIELD_AFTER` (`off` =
-   * false).
+   * How much of one turn of the event loop may be used before further handlers and steps start in the next turn, so
+   * that servers, timers and health checks of the process run in between. Code that has started is not interrupted. At
+   * least 1 ms; `false` = all start in one turn. Default 10 ms. `HOLDFAST_YIELD_AFTER` (`off` = false).
    * @example yieldAfter: "5ms"
    */
   readonly yieldAfter?: DurationInput | false;
   /**
-   * Where the connection thread's script is, instead of the built-in copy: the package's `holdfast/connect-thread`.
+   * Location of the connection thread's script, to be used instead of the built-in copy: the package's
+   * `holdfast/connect-thread`.
    * @example workerUrl: new URL("./connect-thread.cjs", import.meta.url)
    */
   readonly workerUrl?: string | URL;
   /**
-   * Memory limits of the connection thread, as `node:worker_threads` has them. Default: Node's, with a young
-   * generation of 6 MB.
+   * Memory limits of the connection thread, as in `node:worker_threads`. Default: Node's, with a young generation of 6
+   * MB.
    * @example resourceLimits: { maxOldGenerationSizeMb: 256 }
    */
   readonly resourceLimits?: {
@@ -96,7 +96,7 @@ export interface ConnectOptions {
     readonly stackSizeMb?: number;
   };
   /**
-   * The pool of threads that isolated code runs in; see `holdfast/isolate`. They are started when there is such
+   * The pool of threads in which isolated code runs; see `holdfast/isolate`. They are started only if there is such
    * code.
    * @example isolation: { threads: 4, warm: 1 }
    */
@@ -134,8 +134,8 @@ export interface ConnectOptions {
    */
   readonly logger?: LoggerLike;
   /**
-   * Called when the connection has another state, later in the same turn. It is not waited for; when it throws, or
-   * its promise rejects, that is logged (`LISTENER_FAILED`) and changes nothing.
+   * Called when the state of the connection changes, later in the same turn. It is not awaited; if it throws, or its
+   * promise rejects, that is logged (`LISTENER_FAILED`) and has no other effect.
    * @example onStateChange: ({ to }) => health.set(to === "ACTIVE")
    */
   readonly onStateChange?: (change: StateChange) => unknown;
@@ -146,7 +146,7 @@ export interface ConnectOptions {
    */
   readonly onStall?: (stall: StallMessage) => unknown;
   /**
-   * Replies and checkpoints that may wait for an acknowledgement; beyond that no new work is taken.
+   * Limits for the replies and checkpoints that wait for an acknowledgement; at a limit, no new work is accepted.
    * @example outbox: { maxCount: 1_000, ackTimeout: "10s" }
    */
   readonly outbox?: {
