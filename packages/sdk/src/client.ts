@@ -31,6 +31,7 @@ export type {
 export type { Run, RunFilter, RunPage, RunStatus, RunWaiting, WaitingReason } from "./events/runs.ts";
 export type { SentEvents } from "./events/send-events.ts";
 export type { OutgoingSignal, SentSignal } from "./events/send-signal.ts";
+export type { SchemaInput, SchemaIssue, SchemaOutput, SchemaResult, StandardSchema } from "./events/standard-schema.ts";
 export type { InvocationArgs, InvocationOptions } from "./runs/invoke-run.ts";
 export type { HeldBackBy } from "./runs/run-errors.ts";
 export { RunNotStartedError } from "./runs/run-errors.ts";

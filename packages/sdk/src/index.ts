@@ -38,7 +38,8 @@ export type {
 export type { Run, RunFilter, RunPage, RunStatus, RunWaiting, WaitingReason } from "./events/runs.ts";
 export type { SentEvents } from "./events/send-events.ts";
 export type { OutgoingSignal, SentSignal } from "./events/send-signal.ts";
-export type { CronEvent, CronTrigger, EventTrigger, FailureEvent, TriggerInput } from "./events/triggers.ts";
+export type { SchemaInput, SchemaIssue, SchemaOutput, SchemaResult, StandardSchema } from "./events/standard-schema.ts";
+export type { CronData, CronEvent, CronTrigger, EventTrigger, FailureEvent, TriggerInput } from "./events/triggers.ts";
 export type { CurrentExecution } from "./execution/current.ts";
 export type {
   FailureContext,

@@ -1,7 +1,6 @@
 /** `nodeType()`: a node type of the app, what it can do for those who draw. */
 import { describeValue, HoldfastError } from "@holdfast/core";
-import type { StandardSchemaV1 } from "@standard-schema/spec";
-import type { LoggerLike } from "holdfast";
+import type { LoggerLike, SchemaOutput, SchemaResult, StandardSchema } from "holdfast";
 import { DEFAULT_HANDLE, ERROR_HANDLE } from "../definition/graph.ts";
 import { isBuiltIn, type NodeTypeInfo } from "../definition/node-types.ts";
 import { HANDLE_KEY } from "../interpret/outcome.ts";
@@ -20,7 +19,7 @@ export interface NodeContext<Config> {
   readonly runId: string;
 }
 
-export interface NodeTypeOptions<Schema extends StandardSchemaV1> {
+export interface NodeTypeOptions<Schema extends StandardSchema> {
   /** How graphs name it: letters, digits, `_`, `-`, `.`. */
   readonly type: string;
   /** For people who draw. */
@@ -30,13 +29,13 @@ export interface NodeTypeOptions<Schema extends StandardSchemaV1> {
   /** Ways on beside `out` and `error`; `run` takes one with `takeHandle`. */
   readonly handles?: readonly string[];
   /** What the node does, as the body of a step: at least once until it has succeeded, then never again in that run. */
-  readonly run: (context: NodeContext<StandardSchemaV1.InferOutput<Schema>>) => unknown;
+  readonly run: (context: NodeContext<SchemaOutput<Schema>>) => unknown;
 }
 
 /** A node type, as `graphs(app, { nodeTypes })` takes it. */
 export interface NodeType extends NodeTypeInfo {
   readonly summary?: string;
-  readonly config: StandardSchemaV1;
+  readonly config: StandardSchema;
   /** Checks the config and gives what `run` returns: a promise only where the schema or `run` gives one. */
   execute(config: unknown, context: Omit<NodeContext<unknown>, "config">): unknown;
 }
@@ -54,7 +53,7 @@ const NAME = /^[A-Za-z_][A-Za-z0-9_.-]*$/;
  *
  * @throws HoldfastError `GRAPH_NODE_TYPE_INVALID`
  */
-export function nodeType<Schema extends StandardSchemaV1>(options: NodeTypeOptions<Schema>): NodeType {
+export function nodeType<Schema extends StandardSchema>(options: NodeTypeOptions<Schema>): NodeType {
   const { type, config, handles = [], run, summary } = options;
   const refuse = (why: string): never => {
     throw new HoldfastError("GRAPH_NODE_TYPE_INVALID", `The node type ${describeValue(type)} cannot be used: ${why}.`);
@@ -95,9 +94,9 @@ function withConfig<Config>(context: Omit<NodeContext<unknown>, "config">, confi
   };
 }
 
-type Checked<Schema extends StandardSchemaV1> = StandardSchemaV1.Result<StandardSchemaV1.InferOutput<Schema>>;
+type Checked<Schema extends StandardSchema> = SchemaResult<SchemaOutput<Schema>>;
 
-function configOf<Value>(result: StandardSchemaV1.Result<Value>, nodeId: string): Value {
+function configOf<Value>(result: SchemaResult<Value>, nodeId: string): Value {
   if (result.issues === undefined) return result.value;
   const issues = result.issues.slice(0, 5).map(({ message, path = [] }) => {
     const at = path.map((step) => String(typeof step === "object" ? step.key : step)).join(".");

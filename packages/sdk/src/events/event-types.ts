@@ -3,7 +3,7 @@
  * `send-events.ts` sends.
  */
 import { HoldfastError } from "@holdfast/core";
-import type { StandardSchemaV1 } from "@standard-schema/spec";
+import type { SchemaInput, SchemaIssue, SchemaOutput, StandardSchema } from "./standard-schema.ts";
 
 /** An event as a function receives it. */
 export interface ReceivedEvent<Name extends string = string, Data = unknown> {
@@ -34,13 +34,13 @@ export interface OutgoingEvent<Name extends string = string, Data = unknown> {
 }
 
 /** Standard Schemas of event data, by event name. */
-export type SchemaMap = Readonly<Record<string, StandardSchemaV1>>;
+export type SchemaMap = Readonly<Record<string, StandardSchema>>;
 
 /** Without schemas on the app every event name is free. */
-export type NoSchemas = Readonly<Record<never, StandardSchemaV1>>;
+export type NoSchemas = Readonly<Record<never, StandardSchema>>;
 
-type InputOf<Schema> = Schema extends StandardSchemaV1 ? StandardSchemaV1.InferInput<Schema> : UntypedData;
-type OutputOf<Schema> = Schema extends StandardSchemaV1 ? StandardSchemaV1.InferOutput<Schema> : UntypedData;
+type InputOf<Schema> = Schema extends StandardSchema ? SchemaInput<Schema> : UntypedData;
+type OutputOf<Schema> = Schema extends StandardSchema ? SchemaOutput<Schema> : UntypedData;
 
 declare const DECLARED: unique symbol;
 
@@ -54,7 +54,7 @@ export interface DeclaredEvent<Name extends string = string, Data = unknown> ext
 export type UntypedData = Record<string, any>;
 
 /** A declared event: use it as a trigger, and to make events that fit. */
-export interface EventType<Name extends string = string, Schema extends StandardSchemaV1 | undefined = undefined> {
+export interface EventType<Name extends string = string, Schema extends StandardSchema | undefined = undefined> {
   readonly name: Name;
   /** The same as `name`, so that the object is a trigger as it stands. */
   readonly event: Name;
@@ -113,7 +113,7 @@ const SCHEMA = Symbol.for("holdfast.eventSchema");
  *
  *     const signedUp = eventType("app/user.signed-up", { schema: v.object({ userId: v.string() }) });
  */
-export function eventType<const Name extends string, Schema extends StandardSchemaV1 | undefined = undefined>(
+export function eventType<const Name extends string, Schema extends StandardSchema | undefined = undefined>(
   name: Name,
   options: { readonly schema?: Schema; readonly version?: string } = {},
 ): EventType<Name, Schema> {
@@ -141,26 +141,26 @@ export function eventType<const Name extends string, Schema extends StandardSche
 }
 
 /** A schema for types alone: everything passes, TypeScript knows the shape. */
-export function staticSchema<T>(): StandardSchemaV1<T, T> {
+export function staticSchema<T>(): StandardSchema<T, T> {
   return { "~standard": { version: 1, vendor: "holdfast", validate: (value) => ({ value: value as T }) } };
 }
 
-export function isStandardSchema(value: unknown): value is StandardSchemaV1 {
+export function isStandardSchema(value: unknown): value is StandardSchema {
   if ((typeof value !== "object" && typeof value !== "function") || value === null) return false;
-  const standard = (value as Partial<StandardSchemaV1>)["~standard"];
+  const standard = (value as Partial<StandardSchema>)["~standard"];
   return typeof standard === "object" && standard?.version === 1 && typeof standard.validate === "function";
 }
 
 /** The schema that an event brings along because `EventType.create` made it. */
-export function attachedSchema(event: object): StandardSchemaV1 | undefined {
-  return (event as { [SCHEMA]?: StandardSchemaV1 })[SCHEMA];
+export function attachedSchema(event: object): StandardSchema | undefined {
+  return (event as { [SCHEMA]?: StandardSchema })[SCHEMA];
 }
 
 /**
  * The data as the schema gives it back.
  * @throws HoldfastError `EVENT_INVALID` that names the first five problems
  */
-export async function validateData(schema: StandardSchemaV1, data: unknown, eventName: string): Promise<unknown> {
+export async function validateData(schema: StandardSchema, data: unknown, eventName: string): Promise<unknown> {
   const result = await schema["~standard"].validate(data);
   if (result.issues === undefined) return result.value;
   const problems = result.issues.slice(0, 5).map((issue) => `${pathOf(issue)}: ${issue.message}`);
@@ -170,7 +170,7 @@ export async function validateData(schema: StandardSchemaV1, data: unknown, even
   );
 }
 
-function pathOf(issue: StandardSchemaV1.Issue): string {
+function pathOf(issue: SchemaIssue): string {
   const path = (issue.path ?? []).map((part) => String(typeof part === "object" ? part.key : part));
   return ["data", ...path].join(".");
 }

@@ -4,7 +4,6 @@
  */
 import { type Clock, describeValue, HoldfastError, MAX_DURATION_MS, messageOf } from "@holdfast/core";
 import { isRecord, WIRE_LIMITS } from "@holdfast/protocol";
-import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { traceFields } from "../telemetry/tracing.ts";
 import { attachedSchema, isStandardSchema, type OutgoingEvent, type SchemaMap, validateData } from "./event-types.ts";
 import { eventBase, type GatewayAccess } from "./gateway-access.ts";
@@ -19,6 +18,7 @@ import {
   SDK_HEADERS,
   type SendPorts,
 } from "./send-http.ts";
+import type { StandardSchema } from "./standard-schema.ts";
 
 export interface SentEvents {
   /** The ids of the events, in the order they were given. */
@@ -83,7 +83,7 @@ async function encodeEvents(
 const EVENT_KEYS: readonly string[] = ["name", "data", "id", "ts", "v", "user", "meta"];
 
 /** The event's fields, each read once: a getter or a proxy may answer otherwise, or throw. */
-function readEvent(given: unknown, nowMs: number): { event: OutgoingEvent; attached: StandardSchemaV1 | undefined } {
+function readEvent(given: unknown, nowMs: number): { event: OutgoingEvent; attached: StandardSchema | undefined } {
   try {
     if (!isRecord(given)) throw invalid("An event must be an object with a name and data.");
     const unknown = Object.keys(given).find((key) => !EVENT_KEYS.includes(key));

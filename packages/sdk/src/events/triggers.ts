@@ -1,11 +1,12 @@
 /** What starts a function: an event or a schedule, and the types by which a handler knows the event that it gets. */
-import type { StandardSchemaV1 } from "@standard-schema/spec";
+
 import type { DataOfSchema, EventType, ReceivedEvent, SchemaMap, UntypedData } from "./event-types.ts";
+import type { SchemaInput, StandardSchema } from "./standard-schema.ts";
 
 /** An event as a trigger names it. */
 interface NamedEvent {
   readonly event: string;
-  readonly schema?: StandardSchemaV1 | undefined;
+  readonly schema?: StandardSchema | undefined;
 }
 
 export interface EventTrigger {
@@ -24,7 +25,7 @@ export interface EventTrigger {
    * that of the declared event, or of the client's `schemas`.
    * @example schema: staticSchema<{ card: string }>()
    */
-  readonly schema?: StandardSchemaV1 | undefined;
+  readonly schema?: StandardSchema | undefined;
 }
 
 export interface CronTrigger {
@@ -48,7 +49,16 @@ export function cron(expression: string): CronTrigger {
   return { cron: expression };
 }
 
-export type CronEvent = ReceivedEvent<"inngest/scheduled.timer", { readonly cron: string }>;
+/** What a tick of a schedule says of itself. */
+export interface CronData {
+  readonly cron: string;
+  /** The time of the tick, as in `2026-03-01T09:00:00Z`; it is earlier than `fireAt` where a missed tick is made up for. */
+  readonly scheduledAt: string;
+  /** When a gateway made the run, in the same form. */
+  readonly fireAt: string;
+}
+
+export type CronEvent = ReceivedEvent<"inngest/scheduled.timer", CronData>;
 
 /** The event that `holdfast` gives to handlers of an `onFailure`. */
 export interface FailureData<Event = ReceivedEvent<string, UntypedData>> {
@@ -76,8 +86,8 @@ type NameData<Name extends string, Schemas> = string extends keyof Schemas
 /** The event a handler gets for one trigger. */
 export type EventOfTrigger<Trigger, Schemas> =
   Trigger extends EventType<infer Name, infer Schema>
-    ? ReceivedEvent<EventName<Name>, Schema extends StandardSchemaV1 ? DataOfSchema<Schema> : NameData<Name, Schemas>>
-    : Trigger extends { readonly event: string; readonly schema: infer Schema extends StandardSchemaV1 }
+    ? ReceivedEvent<EventName<Name>, Schema extends StandardSchema ? DataOfSchema<Schema> : NameData<Name, Schemas>>
+    : Trigger extends { readonly event: string; readonly schema: infer Schema extends StandardSchema }
       ? ReceivedEvent<EventName<Trigger["event"]>, DataOfSchema<Schema>>
       : Trigger extends { readonly event: infer Inner }
         ? Inner extends string
@@ -96,11 +106,11 @@ export type EventOfTriggers<Triggers, Schemas = SchemaMap> = [Triggers] extends 
 
 type InputOfTrigger<Trigger, Schemas> =
   Trigger extends EventType<infer Name, infer Schema>
-    ? Schema extends StandardSchemaV1
-      ? StandardSchemaV1.InferInput<Schema>
+    ? Schema extends StandardSchema
+      ? SchemaInput<Schema>
       : InputOfName<Name, Schemas>
-    : Trigger extends { readonly event: string; readonly schema: infer Schema extends StandardSchemaV1 }
-      ? StandardSchemaV1.InferInput<Schema>
+    : Trigger extends { readonly event: string; readonly schema: infer Schema extends StandardSchema }
+      ? SchemaInput<Schema>
       : Trigger extends { readonly event: infer Inner }
         ? Inner extends string
           ? InputOfName<Inner, Schemas>
@@ -110,8 +120,8 @@ type InputOfTrigger<Trigger, Schemas> =
 type InputOfName<Name extends string, Schemas> = string extends keyof Schemas
   ? UntypedData
   : Name extends keyof Schemas
-    ? Schemas[Name] extends StandardSchemaV1
-      ? StandardSchemaV1.InferInput<Schemas[Name]>
+    ? Schemas[Name] extends StandardSchema
+      ? SchemaInput<Schemas[Name]>
       : UntypedData
     : UntypedData;
 

@@ -2,7 +2,7 @@
  * The step tools that the handler of a pass is called with: its calls go to the pass, and names of events that are
  * probably misspelt are hinted at once.
  */
-import type { StandardSchemaV1 } from "@standard-schema/spec";
+import type { StandardSchema } from "../events/standard-schema.ts";
 import type { AppClient } from "../functions/app-client.ts";
 import { hintOnce, nameHint } from "../functions/name-hints.ts";
 import { schemaFor } from "../functions/registry.ts";
@@ -47,7 +47,7 @@ class PassToolsDeps implements StepToolsDeps {
     warnOfLossInData(log, `step "${String(id)}" of function "${fn.slug}"`, data);
   }
 
-  schemaOf(eventName: string, isDeclared: boolean): StandardSchemaV1 | undefined {
+  schemaOf(eventName: string, isDeclared: boolean): StandardSchema | undefined {
     const { fn, log } = this.#options;
     const { client, slug } = fn;
     const schema = schemaFor(fn, eventName);

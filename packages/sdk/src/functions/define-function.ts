@@ -3,8 +3,8 @@
  * learns of it.
  */
 import type { LoggerLike } from "@holdfast/core";
-import type { StandardSchemaV1 } from "@standard-schema/spec";
 import type { SchemaMap } from "../events/event-types.ts";
+import type { StandardSchema } from "../events/standard-schema.ts";
 import type { FailureEvent } from "../events/triggers.ts";
 import type { CompensationReport } from "../steps/errors.ts";
 import type { FunctionTypes } from "../steps/references.ts";
@@ -99,7 +99,7 @@ export interface FunctionDefinition {
   readonly isolate?: IsolatedHandler;
   readonly onFailure?: (context: FailureContext<unknown>) => unknown;
   /** Schemas that triggers brought along, by event name. */
-  readonly schemas: ReadonlyMap<string, StandardSchemaV1>;
+  readonly schemas: ReadonlyMap<string, StandardSchema>;
   /** Names in its options that are probably misspelt, each in a sentence. */
   readonly hints?: readonly string[];
 }
@@ -166,8 +166,8 @@ export function definitionOf(fn: unknown): FunctionDefinition | undefined {
   return (fn as Partial<HoldfastFunction> | null | undefined)?.[DEFINITION];
 }
 
-function schemasOf(triggers: FunctionOptions["triggers"]): ReadonlyMap<string, StandardSchemaV1> {
-  const schemas = new Map<string, StandardSchemaV1>();
+function schemasOf(triggers: FunctionOptions["triggers"]): ReadonlyMap<string, StandardSchema> {
+  const schemas = new Map<string, StandardSchema>();
   for (const trigger of [triggers ?? []].flat()) {
     if (!("event" in trigger)) continue;
     const inner = typeof trigger.event === "object" ? trigger.event : undefined;

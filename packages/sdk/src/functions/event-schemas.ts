@@ -2,8 +2,9 @@
  * What an app sends of the schemas of its events: JSON Schema, as far as they can say it (Standard JSON Schema). Forms are
  * made of it. Data is checked by the schemas themselves, here.
  */
-import type { StandardJSONSchemaV1, StandardSchemaV1 } from "@standard-schema/spec";
+
 import type { SchemaMap } from "../events/event-types.ts";
+import type { JsonSchemaSource, StandardSchema } from "../events/standard-schema.ts";
 import type { FunctionConfig } from "./function-config.ts";
 
 type JsonSchema = Readonly<Record<string, unknown>>;
@@ -14,12 +15,12 @@ export const EVENT_SCHEMA_LIMITS = { schema: 16_384, function: 49_152, connectio
 /** The schemas that one connection sends, within the limits. What is left out changes nothing but forms. */
 export class EventSchemas {
   #room: number = EVENT_SCHEMA_LIMITS.connection;
-  readonly #said = new Map<StandardSchemaV1, JsonSchema | null>();
+  readonly #said = new Map<StandardSchema, JsonSchema | null>();
 
   /** The configuration with the schemas of its events: those of its triggers, or else those of the client, by name. */
   addedTo(
     config: FunctionConfig,
-    own: ReadonlyMap<string, StandardSchemaV1>,
+    own: ReadonlyMap<string, StandardSchema>,
     shared: SchemaMap | undefined,
   ): FunctionConfig {
     const eventSchemas: Record<string, JsonSchema> = {};
@@ -37,7 +38,7 @@ export class EventSchemas {
     return { ...config, holdfast: { ...(config.holdfast as object | undefined), eventSchemas } };
   }
 
-  #saidBy(schema: StandardSchemaV1): JsonSchema | null {
+  #saidBy(schema: StandardSchema): JsonSchema | null {
     const known = this.#said.get(schema);
     if (known !== undefined) return known;
     const said = jsonSchemaOf(schema);
@@ -49,9 +50,9 @@ export class EventSchemas {
 /** A trigger for many events has the client's schema of each: that is how their data is checked. */
 function* schemasOfTriggers(
   { triggers }: FunctionConfig,
-  own: ReadonlyMap<string, StandardSchemaV1>,
+  own: ReadonlyMap<string, StandardSchema>,
   shared: SchemaMap = {},
-): Generator<readonly [string, StandardSchemaV1]> {
+): Generator<readonly [string, StandardSchema]> {
   const names = new Set<string>();
   for (const { event: pattern } of triggers) {
     if (pattern === undefined) continue;
@@ -65,9 +66,9 @@ function* schemasOfTriggers(
 }
 
 /** JSON Schema of the data that it takes; null: it cannot say that, or says too much. */
-function jsonSchemaOf(schema: StandardSchemaV1): JsonSchema | null {
+function jsonSchemaOf(schema: StandardSchema): JsonSchema | null {
   try {
-    const standard: StandardSchemaV1.Props & Partial<StandardJSONSchemaV1.Props> = schema["~standard"];
+    const standard: StandardSchema["~standard"] & JsonSchemaSource = schema["~standard"];
     // Of one field that has no JSON Schema zod would not say the others.
     const extra = standard.vendor === "zod" ? { libraryOptions: { unrepresentable: "any" } } : {};
     const { $schema: _, ...said } = standard.jsonSchema?.input({ target: "draft-2020-12", ...extra }) ?? {};

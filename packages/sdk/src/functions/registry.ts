@@ -1,7 +1,7 @@
 /** The functions of an app by the names that requests use. What an app says when it connects is made from it. */
 import { HoldfastError } from "@holdfast/core";
 import { encodeJsonBytes } from "@holdfast/protocol";
-import type { StandardSchemaV1 } from "@standard-schema/spec";
+import type { StandardSchema } from "../events/standard-schema.ts";
 import type { AppClient } from "./app-client.ts";
 import { definitionOf, type FunctionDefinition, type HoldfastFunction } from "./define-function.ts";
 import { EventSchemas } from "./event-schemas.ts";
@@ -115,7 +115,7 @@ function checkedDefinitions(client: AppClient, functions: readonly HoldfastFunct
 }
 
 /** The schema for the data of an event that reaches this function. */
-export function schemaFor(fn: RegisteredFunction, eventName: string): StandardSchemaV1 | undefined {
+export function schemaFor(fn: RegisteredFunction, eventName: string): StandardSchema | undefined {
   const { schemas } = fn.definition;
   const shared = fn.client.schemas;
   return schemas.get(eventName) ?? (shared && Object.hasOwn(shared, eventName) ? shared[eventName] : undefined);

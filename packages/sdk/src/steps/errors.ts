@@ -185,7 +185,7 @@ export class NonDeterminismError extends HoldfastError {
   constructor(recorded: string, found: string) {
     super(
       "NON_DETERMINISM",
-      `The run recorded ${recorded}, where the code now has ${found}. Keep ids, kinds and order of steps while runs are in flight, or give changed steps new ids.`,
+      `The run recorded ${recorded}, where the code now has ${found}. While runs are in flight, keep ids, kinds and order of their finished steps; to change them, branch on \`version\`.`,
     );
     this.name = "NonDeterminismError";
     this.recorded = recorded;

@@ -1,13 +1,17 @@
 /**
  * What a value is after it went through JSON: a Date is text, methods are gone, a Map is an empty object, and so is an
  * Error, of which only fields of its own class are left; bytes are an object of numbers. `undefined` as the whole result is
- * kept; `any` and `unknown` stay what they are.
+ * kept; `any` and `unknown` stay what they are. What JSON has nothing for at all is `NotJson`, which fits nowhere.
  */
 // biome-ignore lint/suspicious/noConfusingVoidType: bodies without a return statement give void
 export type StepResult<T> = unknown extends T ? T : T extends undefined | void ? T : Jsonified<T>;
 
 type JsonPrimitive = string | number | boolean | null;
-type NoJson = bigint | symbol | ((...args: never[]) => unknown);
+/** What JSON leaves out of an object. */
+type LeftOut = symbol | ((...args: never[]) => unknown);
+type NoJson = bigint | LeftOut;
+/** A value that cannot be a result: with `never` in its place the mistake would fit everywhere. */
+type NotJson<Value> = { readonly "is not JSON": Value };
 
 type Jsonified<T> = unknown extends T
   ? T
@@ -16,12 +20,12 @@ type Jsonified<T> = unknown extends T
     : T extends { toJSON(...args: never[]): infer Json }
       ? Jsonified<Json>
       : T extends NoJson
-        ? never
+        ? NotJson<T>
         : T extends readonly unknown[]
           ? { [Index in keyof T]: InArray<T[Index]> }
           : T extends TypedArray<infer Element>
             ? Element extends bigint
-              ? never
+              ? NotJson<T>
               : Record<number, number>
             : T extends Emptied
               ? Empty
@@ -101,5 +105,5 @@ type IsKept<Key, Value> = Key extends symbol
     : [Value] extends [NoJson | undefined]
       ? never
       : Key;
-type InObject<T> = T extends undefined ? T : Jsonified<T>;
-type InArray<T> = T extends undefined | NoJson ? null : Jsonified<T>;
+type InObject<T> = T extends undefined ? T : T extends LeftOut ? never : Jsonified<T>;
+type InArray<T> = T extends undefined | LeftOut ? null : Jsonified<T>;

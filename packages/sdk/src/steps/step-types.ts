@@ -1,5 +1,5 @@
-import type { StandardSchemaV1 } from "@standard-schema/spec";
 import type { CheckedOutgoings, EventType, OutgoingEvent, SchemaMap, UntypedData } from "../events/event-types.ts";
+import type { StandardSchema } from "../events/standard-schema.ts";
 import type { EventOfTrigger } from "../events/triggers.ts";
 import type { FetchTarget, StepFetchInit } from "./fetch-tool.ts";
 import type { DurationLike, InstantLike } from "./points-in-time.ts";
@@ -93,7 +93,7 @@ export interface WaitForEventOptions<Target, Schema> {
 
 /** The event that a `step.waitForEvent` gives. */
 export type WaitedEvent<Target, Schema, Schemas> = EventOfTrigger<
-  Schema extends StandardSchemaV1
+  Schema extends StandardSchema
     ? { readonly event: Target & string; readonly schema: Schema }
     : { readonly event: Target },
   Schemas
@@ -164,8 +164,8 @@ export interface StepTools<Schemas extends SchemaMap = SchemaMap> {
   sleepUntil(id: StepId, at: InstantLike | number): Promise<void>;
   /** Waits for an event; gives null when none has come by the `timeout`. */
   waitForEvent<
-    const Target extends string | EventType<string, StandardSchemaV1 | undefined>,
-    Schema extends StandardSchemaV1 | undefined = undefined,
+    const Target extends string | EventType<string, StandardSchema | undefined>,
+    Schema extends StandardSchema | undefined = undefined,
   >(id: StepId, options: WaitForEventOptions<Target, Schema>): Promise<WaitedEvent<Target, Schema, Schemas> | null>;
   /** Waits until the signal is sent; returns null if it was not sent by the `timeout`. */
   waitForSignal<Data = unknown>(

@@ -1,8 +1,8 @@
 /** The calls of steps that end when something happens elsewhere: an event, a signal, the end of another run. */
 import { describeValue, HoldfastError } from "@holdfast/core";
 import { isRecord, matchPathProblem, WIRE_LIMITS } from "@holdfast/protocol";
-import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { isStandardSchema, validateData } from "../events/event-types.ts";
+import type { StandardSchema } from "../events/standard-schema.ts";
 import { invokeErrorOf } from "./errors.ts";
 import { timeoutText } from "./points-in-time.ts";
 import { invalidStep, jsonCopy, named, nameOf, type StepCall, type StepId, whyNoCopy } from "./step-call.ts";
@@ -13,7 +13,7 @@ export interface WaitToolsDeps {
   /** The gateway ends waits by events that came before, where that is asked for. */
   readonly looksBack: boolean;
   /** The schema of an event's data, by the client's options; `isDeclared`: the event is one of `eventType()`. */
-  schemaOf(eventName: string, isDeclared: boolean): StandardSchemaV1 | undefined;
+  schemaOf(eventName: string, isDeclared: boolean): StandardSchema | undefined;
   /** Data of `step.invoke` as the author gave it, of which JSON has made a copy. */
   onData(id: unknown, data: unknown): void;
   /** The app whose function runs. */
@@ -50,7 +50,7 @@ export function eventCall(deps: WaitToolsDeps, id: StepId, given: unknown): Step
   };
 }
 
-async function checked(event: Record<string, unknown>, schema: StandardSchemaV1, name: string): Promise<unknown> {
+async function checked(event: Record<string, unknown>, schema: StandardSchema, name: string): Promise<unknown> {
   return { ...event, data: await validateData(schema, event.data, name) };
 }
 

@@ -34,6 +34,25 @@ const firstPass = (): Uint8Array =>
   });
 
 describe("connect()", () => {
+  it("a process that connects an app again is warned, until the earlier connection is closed", async () => {
+    const warned: unknown[] = [];
+    const logger = { ...quiet, warn: (data: unknown, message?: unknown) => void warned.push([data, message]) };
+    const serve = (appVersion: string) => {
+      const client = new Holdfast({ id: "app", isDev: true, baseUrl: gateway.url, logger, appVersion });
+      const hello = client.createFunction({ id: "hello", triggers: { event: "app/hello" } }, () => "hello");
+      return connect({ apps: [{ client, functions: [hello] }], handleShutdownSignals: [] });
+    };
+    const first = await serve("1");
+    await using _other = await serve("2");
+    expect(warned).toEqual([]);
+    await using again = await serve("1");
+    expect(warned).toMatchObject([[{ code: "APP_CONNECTED_TWICE" }, expect.stringContaining('the app "app" already')]]);
+    await first.close();
+    await again.close();
+    await using _last = await serve("1");
+    expect(warned).toHaveLength(1);
+  });
+
   it("connect() runs a client's function step by step over the connection", async () => {
     const client = new Holdfast({ id: "app", isDev: true, baseUrl: gateway.url, logger: quiet, appVersion: "7" });
     const hello = client.createFunction({ id: "hello", triggers: { event: "app/hello" } }, async ({ event, step }) => {

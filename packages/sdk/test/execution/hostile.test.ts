@@ -1,11 +1,11 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { deferred } from "@holdfast/core";
-import type { StandardSchemaV1 } from "@standard-schema/spec";
 import fc from "fast-check";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { runs } from "../../../tooling/src/runs.ts";
 import { Holdfast } from "../../src/app/holdfast.ts";
+import type { StandardSchema } from "../../src/events/standard-schema.ts";
 import type { HandlerContext } from "../../src/functions/define-function.ts";
 import { Engine, type RunEnd } from "./engine.ts";
 import { type HostileValue, hostileValue } from "./hostile-values.ts";
@@ -125,7 +125,7 @@ async function survives(
   entry: Entry,
   value: HostileValue,
   inPlace: boolean,
-  schema?: StandardSchemaV1,
+  schema?: StandardSchema,
 ): Promise<void> {
   const run = (handler: (context: HandlerContext<unknown>) => unknown, triggers: unknown): Promise<RunEnd> => {
     const fn = client.createFunction({ id: "f", triggers: triggers as never }, handler as never);
@@ -158,7 +158,7 @@ describe.each([true, false])("Hostile values, in place: %s", (inPlace) => {
   );
 
   test("schemas that throw or return hostile values neither end the process nor affect the next run", async () => {
-    const schemaOf = (validate: () => unknown): StandardSchemaV1 =>
+    const schemaOf = (validate: () => unknown): StandardSchema =>
       ({ "~standard": { version: 1, vendor: "test", validate } }) as never;
     const nothing: Entry = () => 1;
     await fc.assert(

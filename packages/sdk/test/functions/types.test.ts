@@ -146,7 +146,14 @@ test("what JSON empties has no type that code could use by mistake", () => {
   }
   expectTypeOf<StepResult<Uint8Array>>().toEqualTypeOf<Record<number, number>>();
   expectTypeOf<StepResult<Float64Array>>().toEqualTypeOf<Record<number, number>>();
-  expectTypeOf<StepResult<BigInt64Array>>().toEqualTypeOf<never>();
+  type NotJson<T> = { readonly "is not JSON": T };
+  expectTypeOf<StepResult<BigInt64Array>>().toEqualTypeOf<NotJson<BigInt64Array>>();
+  // With `never` it would fit everywhere.
+  expectTypeOf<StepResult<bigint>>().toEqualTypeOf<NotJson<bigint>>();
+  expectTypeOf<StepResult<{ n: bigint | string }>["n"]>().toEqualTypeOf<NotJson<bigint> | string>();
+  expectTypeOf<StepResult<() => number>>().toEqualTypeOf<NotJson<() => number>>();
+  expectTypeOf<StepResult<{ f(): number; n: 1 }>>().toEqualTypeOf<{ n: 1 }>();
+  expectTypeOf<StepResult<{ f: (() => number) | string }>>().toEqualTypeOf<{ f: string }>();
   expectTypeOf<StepResult<Buffer>>().toEqualTypeOf<{ type: "Buffer"; data: number[] }>();
   expectTypeOf<StepResult<Error>>().toEqualTypeOf<Empty>();
   expectTypeOf<StepResult<TypeError>>().toEqualTypeOf<Empty>();

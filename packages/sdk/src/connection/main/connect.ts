@@ -29,6 +29,7 @@ import { SDK_NAME } from "../../version.ts";
 import type { ConnectOptions } from "../shared/connect-options.ts";
 import type { RequiredExtension, SerializableConfig } from "../shared/serializable-config.ts";
 import { CONNECT_TIMEOUTS, MAX_APPS, OFFERED_EXTENSIONS } from "../shared/serializable-config.ts";
+import { ConnectedApps } from "./connected-apps.ts";
 import type { Connection } from "./connection.ts";
 import type { ConnectionPool } from "./connection-pool.ts";
 import { createIsolation } from "./create-isolation.ts";
@@ -93,9 +94,36 @@ export async function connect(input: ConnectInput): Promise<Connection> {
     const { pool, leftMs } = await prepareIsolation(isolation, handlers !== null, options, ports);
     const access = pool && handlers?.portsOf(pool);
     const left = { ...options, connectTimeoutMs: leftMs };
-    return await start(input, client, left, { log, isolation, pool: access, config: handlers?.config });
+    return await counted(input.apps, client, log, () =>
+      start(input, client, left, { log, isolation, pool: access, config: handlers?.config }),
+    );
   } catch (error) {
     await isolation.close();
+    throw error;
+  }
+}
+
+/** Says so where this process has connected one of the apps already. */
+async function counted(
+  apps: readonly AppInput[],
+  client: ResolvedClientOptions,
+  log: Log,
+  open: () => Promise<Connection>,
+): Promise<Connection> {
+  const connected = new ConnectedApps(`${apiBase(client)} ${client.env ?? ""}`);
+  const { twice, remove } = connected.add(
+    apps.map((app) => ({ id: app.client.options.id, version: app.client.options.appVersion })),
+  );
+  if (twice.length > 0) {
+    const message = `This process has connected the app ${twice.map((id) => `"${id}"`).join(", ")} already: both connections are given runs. If its module was loaded again, as hot reload does, the earlier connection still runs the old code: close it first.`;
+    log("warn", message, { code: "APP_CONNECTED_TWICE" satisfies ErrorCode });
+  }
+  try {
+    const connection = await open();
+    connection.closed.then(remove, remove);
+    return connection;
+  } catch (error) {
+    remove();
     throw error;
   }
 }
