@@ -14,6 +14,7 @@ export const kinds: Kinds = {
     "test/store-postgres/backlog.test.ts",
     "test/store-postgres/backlog-of-lanes.test.ts",
     "test/store-postgres/hung-commits.test.ts",
+    "test/store-postgres/new-connections.test.ts",
     "test/store-postgres/retention-kills.test.ts",
     "test/store-postgres/soak.test.ts",
   ],

@@ -1,4 +1,5 @@
 /** `migrate`: brings the schema of a database up to date, or says what that would do. */
+import type { Log } from "@holdfast/core";
 import { readGatewayFile } from "../config/config-file.ts";
 import { maskedUrl } from "../config/print-config.ts";
 import { readSettings, usage, valuesOf } from "../config/settings.ts";
@@ -6,8 +7,8 @@ import { loadPostgresTools } from "../open-store.ts";
 import { MIGRATE_OPTIONS } from "./commands.ts";
 import { type CommandContext, readOptions } from "./context.ts";
 import { EXIT, type ExitCode } from "./exit-codes.ts";
-import { printJson } from "./output.ts";
-import { withProgress } from "./progress.ts";
+import { type Output, printJson } from "./output.ts";
+import { CLEAR_LINE, withProgress } from "./progress.ts";
 import { inWordsOfDoctor } from "./read-only-database.ts";
 
 export async function migrateDatabase(context: CommandContext): Promise<ExitCode> {
@@ -27,7 +28,7 @@ export async function migrateDatabase(context: CommandContext): Promise<ExitCode
   const hasWork = before.pending.length > 0 && !dryRun;
   if (hasWork || before.version > before.known) {
     // Also where the schema is newer: what it says of that is what a gateway says.
-    const store = openPostgresStore({ url: databaseUrl, maxConnections: 3 });
+    const store = openPostgresStore({ url: databaseUrl, maxConnections: 3, log: warningsTo(output) });
     try {
       await withProgress(
         output,
@@ -51,4 +52,11 @@ export async function migrateDatabase(context: CommandContext): Promise<ExitCode
   else if (before.pending.length === 0) output.print(`The schema is up to date (version ${before.version}).\n`);
   else output.print(before.pending.map((name) => `${dryRun ? "would apply" : "applied"}  ${name}\n`).join(""));
   return EXIT.done;
+}
+
+/** What the migration waits for, such as a dump. */
+function warningsTo(output: Output): Log {
+  return (level, message) => {
+    if (level === "warn") output.note(`${output.showsProgress ? CLEAR_LINE : ""}${message}\n`);
+  };
 }

@@ -4,8 +4,9 @@
  */
 import { coalesced } from "@holdfast/core";
 import type { ConnectionRecord, ListedConnection, Store } from "@holdfast/store";
-import type { Database, Query } from "./connection/database.ts";
+import type { Database } from "./connection/database.ts";
 import { intervalOf, msOf, numberArray, textArray, timeOf } from "./connection/pg-values.ts";
+import type { Query } from "./connection/query.ts";
 
 /** One at a time: what comes meanwhile is one statement more. */
 const TOGETHER = { atOnce: 1, most: 256 };

@@ -1,7 +1,8 @@
 /** Statements for what people have set (`ControlWrites`). Triggers raise the registry's version with each change. */
 import type { AppRollout, ControlWrites, StoredControls, Wake } from "@holdfast/store";
-import type { Database, Query } from "./connection/database.ts";
+import type { Database } from "./connection/database.ts";
 import { msOf } from "./connection/pg-values.ts";
+import type { Query } from "./connection/query.ts";
 
 type Row = Readonly<Record<string, unknown>>;
 

@@ -4,8 +4,8 @@
  */
 import { coalesced } from "@holdfast/core";
 import type { EventScan, EventScanPage, Store } from "@holdfast/store";
-import type { Query } from "./connection/database.ts";
 import { textArray, timeOf } from "./connection/pg-values.ts";
+import type { Query } from "./connection/query.ts";
 
 const MAX_PAGE = 100_000;
 

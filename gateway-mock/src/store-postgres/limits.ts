@@ -1,7 +1,7 @@
 /** Statements behind what is in use of limits and schedules (`LimitReads`). They lock nothing. */
 import { type LimitedJob, type LimitUse, type ListedCron, MAX_LIMITED_JOBS, MAX_LISTED_CRONS } from "@holdfast/store";
-import type { Query } from "./connection/database.ts";
 import { msOf, textArray } from "./connection/pg-values.ts";
+import type { Query } from "./connection/query.ts";
 
 interface LimitedRow {
   readonly run_id: string;

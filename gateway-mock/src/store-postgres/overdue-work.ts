@@ -1,7 +1,7 @@
 /** The statement that finds what has been due for a while and no worker has: for the lines that say why runs wait. */
 import { MAX_AHEAD, OVERDUE_NAMED, type OverdueWork, type WaitingReads } from "@holdfast/store";
-import type { Query } from "./connection/database.ts";
 import { msOf, textArray } from "./connection/pg-values.ts";
+import type { Query } from "./connection/query.ts";
 import { busyAmong } from "./queue/busy-functions.ts";
 import { prioritiesOf } from "./queue/priorities.ts";
 

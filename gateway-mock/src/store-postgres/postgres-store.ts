@@ -136,7 +136,7 @@ export function openPostgresStore(options: PostgresStoreOptions): Store {
     async migrate() {
       const settingsBy = await readSettingsBy(url);
       database.sessions.setSettingsBy(settingsBy);
-      await migrate(url, { tablePartitionMs, settingsBy });
+      await migrate(url, { tablePartitionMs, settingsBy, log });
     },
     async skipTime(ms) {
       if (!time) throw notVirtual();

@@ -1,8 +1,9 @@
 /** The store's calls about the queue: claims and leases, kept in memory for a database that forgets them. */
 import type { Random } from "@holdfast/core";
 import type { ClaimedJob, Store } from "@holdfast/store";
-import type { Database, Query } from "./connection/database.ts";
+import type { Database } from "./connection/database.ts";
 import { msOf } from "./connection/pg-values.ts";
+import type { Query } from "./connection/query.ts";
 import { earlierEvents } from "./earlier-events.ts";
 import { DueBounds } from "./queue/due-bounds.ts";
 import type { KeptClaims } from "./queue/kept-claims.ts";

@@ -13,8 +13,9 @@ import type {
   StoreReads,
 } from "@holdfast/store";
 import { wholeEvent } from "./connection/compact-events.ts";
-import type { Database, Query } from "./connection/database.ts";
+import type { Database } from "./connection/database.ts";
 import { isAmong, msOf, msSince, textArray } from "./connection/pg-values.ts";
+import type { Query } from "./connection/query.ts";
 
 import { holdsOf } from "./retention/holds.ts";
 import { type HeadRow, headOf, shownHeadColumns } from "./rows.ts";

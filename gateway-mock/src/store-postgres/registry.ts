@@ -13,8 +13,9 @@ import {
   type StoredRegistry,
   StoreError,
 } from "@holdfast/store";
-import type { Database, Query } from "./connection/database.ts";
+import type { Database } from "./connection/database.ts";
 import { textArray } from "./connection/pg-values.ts";
+import type { Query } from "./connection/query.ts";
 import { hasVersion } from "./connections.ts";
 import { CONTROLS, type ControlColumns, controlsOf } from "./controls.ts";
 import { PUBLISHED, publishedOf } from "./graphs/rows.ts";

@@ -13,8 +13,9 @@ import {
   type RunPage,
   type RunStatus,
 } from "@holdfast/store";
-import type { Database, Param } from "./connection/database.ts";
+import type { Database } from "./connection/database.ts";
 import { textArray } from "./connection/pg-values.ts";
+import type { Param } from "./connection/query.ts";
 import { type HeadRow, headOf, IS_LEASED, shownHeadColumns } from "./rows.ts";
 
 const MAX_PAGE = 1000;

@@ -1,8 +1,8 @@
 /** Loads runs with their logs, as many as are asked for in two statements. */
 import type { StoredLogRow, StoredRun } from "@holdfast/store";
 import { contextOf } from "./connection/compact-facts.ts";
-import type { Query } from "./connection/database.ts";
 import { isAmong, textArray } from "./connection/pg-values.ts";
+import type { Query } from "./connection/query.ts";
 
 import { factsOfRow, type HeadRow, headColumns, headOf, LOG_COLUMNS, type LogDbRow } from "./rows.ts";
 

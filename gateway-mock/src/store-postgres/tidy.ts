@@ -2,7 +2,8 @@
  * Removes what is past its time beside runs and events: keys of events, rows of flow rules, of runs that went with their
  * partition, and of gateways and workers that are long gone. Retention removes the rest (docs/decisions/0121).
  */
-import type { Database, Query } from "./connection/database.ts";
+import type { Database } from "./connection/database.ts";
+import type { Query } from "./connection/query.ts";
 import { GROUP_KEPT } from "./registry.ts";
 import { EVENT_KEY_LIFETIME } from "./writer/event-keys.ts";
 

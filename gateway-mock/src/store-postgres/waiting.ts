@@ -14,9 +14,9 @@ import {
   WAITING_KINDS,
   type WaitingFact,
 } from "@holdfast/store";
-import type { Param, Query } from "./connection/database.ts";
 import { lineBegins, readFacts } from "./connection/log-rows.ts";
 import { isAmong, msOf, textArray } from "./connection/pg-values.ts";
+import type { Param, Query } from "./connection/query.ts";
 import { prioritiesOf } from "./queue/priorities.ts";
 import { type HeadRow, headColumns, headOf } from "./rows.ts";
 import { waitsOfRuns } from "./waits.ts";

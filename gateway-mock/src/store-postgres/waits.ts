@@ -5,8 +5,8 @@
 
 import { coalesced } from "@holdfast/core";
 import type { Fence, Store, StoredWait, WaitKind, WaitQuery } from "@holdfast/store";
-import type { Query } from "./connection/database.ts";
 import { msOf, numberArray, rowsOf, textArray } from "./connection/pg-values.ts";
+import type { Query } from "./connection/query.ts";
 import { amongThe, heldJobs, inLockOrder } from "./queue/claim-rows.ts";
 
 interface WaitRow {

@@ -6,8 +6,10 @@ import { backoffDelayMs, type Log, messageOf, sleep } from "@holdfast/core";
 import type { Wake } from "@holdfast/store";
 import type postgres from "postgres";
 import type { Database } from "./connection/database.ts";
-import { safeMessage } from "./connection/pg-errors.ts";
+import { ConnectionLost, safeMessage } from "./connection/pg-errors.ts";
 import { textArray } from "./connection/pg-values.ts";
+import { queryOn } from "./connection/query.ts";
+import { readServerIdentity } from "./connection/server-identity.ts";
 
 import { readWakeMessage, wakeMessages } from "./wake-messages.ts";
 
@@ -30,6 +32,9 @@ export function openWakes(database: Database, storeId: string): Wakes {
   let listening: Promise<void> | null = null;
   let pending: Wake[] = [];
   let sending: Promise<void> | null = null;
+  let dropListener = (): void => {};
+  // The others speak at the server that is written to.
+  database.server.onMove(() => dropListener());
 
   const notifyAll = (wake: Wake): void => notifyListeners(listeners, wake, log);
 
@@ -43,6 +48,7 @@ export function openWakes(database: Database, storeId: string): Wakes {
   const listenOnce = async (): Promise<void> => {
     let sql: postgres.Sql | null = null;
     const broken = new AbortController();
+    dropListener = () => broken.abort();
     try {
       sql = database.connect({
         name: "listener",
@@ -50,6 +56,8 @@ export function openWakes(database: Database, storeId: string): Wakes {
         onnotify: (_, payload) => receive(payload),
       });
       await sql.unsafe(`LISTEN ${CHANNEL}`);
+      const server = await readServerIdentity(queryOn(sql));
+      if (database.server.relationOf(server) !== "same") throw new ConnectionLost(database.server.refusalOf(server));
       notifyAll({ type: "ANYTHING" });
       await firstAborted(broken.signal, closing.signal);
     } finally {

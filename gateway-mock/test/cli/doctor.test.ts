@@ -1,7 +1,7 @@
 import { HoldfastError } from "@holdfast/core";
 import { describe, expect, test } from "vitest";
 import { exitCodeOfChecks, failed, ok } from "../../src/cli/doctor/check.ts";
-import { databaseChecks } from "../../src/cli/doctor/database-checks.ts";
+import { databaseChecks, databaseFix } from "../../src/cli/doctor/database-checks.ts";
 import { keyChecks, machineChecks, startCheck } from "../../src/cli/doctor/local-checks.ts";
 import { readyChecks } from "../../src/cli/doctor/ready-checks.ts";
 import type { ServerFacts } from "../../src/open-store.ts";
@@ -114,4 +114,11 @@ describe("What this machine and its configuration have is judged", () => {
     expect(machineChecks(1).every(({ status }) => status === "ok")).toBe(true);
     expect(machineChecks(1_000_000_000).find(({ name }) => name === "files")).toMatchObject({ status: "warn" });
   });
+});
+
+test("what to do about a database that cannot be asked depends on why", () => {
+  const forbidden = new HoldfastError("STORE_FAILED", "permission denied for schema holdfast (42501); restore it.");
+  expect(databaseFix(forbidden)).toMatch(/owner of the schema holdfast.*docs\/backups\.md/);
+  expect(databaseFix(new HoldfastError("OPTION_INVALID", "sslmode=verify"))).toBe("correct the database URL");
+  expect(databaseFix(new HoldfastError("DATABASE_UNREACHABLE", "ECONNREFUSED"))).toMatch(/that the server runs/);
 });

@@ -116,8 +116,8 @@ test("a run shows its steps, attempts and the errors that count, with the stack"
   const text = runText(RUN, 0);
   expect(text).toContain("status       failed\n");
   expect(text).toContain("took         2.5 s\n");
-  expect(text).toMatch(/charge +StepRun +failed +3 of 3 +12 ms/);
-  expect(text).toMatch(/reserve +StepRun +completed +2 of 3 +1 min 1 s/);
+  expect(text).toMatch(/charge +run +failed +3 of 3 +12 ms/);
+  expect(text).toMatch(/reserve +run +completed +2 of 3 +1 min 1 s/);
   expect(text).toContain('Error of the step "charge":\n  last\n');
   expect(text).toContain(
     "Error of the run:\n  PaymentDeclined: no money\n      at charge (app.ts:1:1)\n      … 2 frames",
@@ -150,6 +150,39 @@ test("a run shows its steps, attempts and the errors that count, with the stack"
     "Error of the run:\n  HoldfastError: it ran for 5 ms (ISOLATE_BUDGET)\n      … 1 frame of Node\n      at sum (app.ts:7:1)\n",
   );
   expect(durationText(7_200_000)).toBe("2.0 h");
+});
+
+test("steps are called what the methods of `step` are, and what no worker runs took from its beginning to its end", () => {
+  const step = { attempt: 0, failedAttempts: [], durationMs: null, dueMs: null };
+  const wait = { ...step, openedMs: 1_000, startedMs: null };
+  const steps = [
+    { ...wait, name: "nap", op: "Sleep", status: "completed", endedMs: 4_500 },
+    { ...wait, name: "paid", op: "WaitForEvent", status: "completed", endedMs: 61_000 },
+    { ...wait, name: "approval", op: "WaitForSignal", status: "waiting", endedMs: null, dueMs: 9_000 },
+    { ...wait, name: "pack", op: "InvokeFunction", status: "completed", endedMs: 1_012 },
+    { ...wait, name: "ask", op: "Gateway", status: "failed", openedMs: null, startedMs: 1_000, endedMs: 1_500 },
+    { ...wait, name: "of a later version", op: "Other", status: "waiting", endedMs: null },
+    // A gateway of an earlier version does not say when.
+    { ...step, name: "old", op: "Sleep", status: "completed" },
+  ];
+  const text = runText({ ...RUN, error: null, steps, running: [{ name: "sum", sinceMs: 0 }] }, 0);
+  const [, table = ""] = text.split("\n\n");
+  expect(
+    table
+      .trimEnd()
+      .split("\n")
+      .map((line) => line.split(/ {2,}/)),
+  ).toEqual([
+    ["STEP", "KIND", "STATUS", "ATTEMPT", "TOOK", "DUE"],
+    ["nap", "sleep", "completed", "3.5 s"],
+    ["paid", "waitForEvent", "completed", "1 min 0 s"],
+    ["approval", "waitForSignal", "waiting", "1970-01-01T00:00:09.000Z"],
+    ["pack", "invoke", "completed", "12 ms"],
+    ["ask", "fetch", "failed", "500 ms"],
+    ["of a later version", "Other", "waiting"],
+    ["old", "sleep", "completed"],
+    ["sum", "run", "running since 1970-01-01T00:00:00.000Z"],
+  ]);
 });
 
 test("below an error is what it was caused by, and of an AggregateError its first few errors", () => {

@@ -14,15 +14,23 @@ export interface CuttingProxy {
   readonly cuts: number;
   /** Refuses connections and cuts those there are, until called again with false. */
   down(isDown: boolean): void;
+  /** Takes new connections, and answers nothing on them; those there are go on. */
+  hang(isHung: boolean): void;
+  /** How many of those were given up by who had asked for them. */
+  readonly givenUp: number;
+  /** New connections lead to this server from now on. */
+  leadTo(databaseUrl: string): void;
   close(): Promise<void>;
 }
 
 export async function openCuttingProxy(databaseUrl: string): Promise<CuttingProxy> {
-  const target = new URL(databaseUrl);
+  let target = new URL(databaseUrl);
   const sockets = new Set<Socket>();
   let trap: { direction: Direction; text: string; times: number } | null = null;
   let cuts = 0;
   let isDown = false;
+  let isHung = false;
+  let givenUp = 0;
 
   const sprung = (direction: Direction, chunk: Buffer): boolean => {
     if (!trap || trap.direction !== direction || !chunk.includes(trap.text)) return false;
@@ -34,6 +42,16 @@ export async function openCuttingProxy(databaseUrl: string): Promise<CuttingProx
 
   const server = createServer((client) => {
     if (isDown) return void client.destroy();
+    if (isHung) {
+      sockets.add(client);
+      client.on("error", () => {});
+      client.on("data", () => {});
+      client.on("close", () => {
+        sockets.delete(client);
+        givenUp += 1;
+      });
+      return;
+    }
     const upstream = connect(Number(target.port), target.hostname);
     const cut = (): void => {
       client.destroy();
@@ -66,6 +84,15 @@ export async function openCuttingProxy(databaseUrl: string): Promise<CuttingProx
     },
     get cuts() {
       return cuts;
+    },
+    hang(value) {
+      isHung = value;
+    },
+    get givenUp() {
+      return givenUp;
+    },
+    leadTo(other) {
+      target = new URL(other);
     },
     down(value) {
       isDown = value;

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import postgres from "postgres";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { Query } from "../../src/store-postgres/connection/database.ts";
 import { migrate } from "../../src/store-postgres/connection/migrate.ts";
+import type { Query } from "../../src/store-postgres/connection/query.ts";
 import { startupSettings } from "../../src/store-postgres/connection/session-settings.ts";
 import { DueBounds } from "../../src/store-postgres/queue/due-bounds.ts";
 import { claimLimited } from "../../src/store-postgres/queue/limited-claims.ts";

@@ -1,9 +1,9 @@
 import type { Lane, LanesAdopted } from "@holdfast/store";
 import type { TransactionSql } from "postgres";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { Param, Query } from "../../src/store-postgres/connection/database.ts";
 import { migrate } from "../../src/store-postgres/connection/migrate.ts";
 import { textArray } from "../../src/store-postgres/connection/pg-values.ts";
+import type { Param, Query } from "../../src/store-postgres/connection/query.ts";
 import { adoptLanes } from "../../src/store-postgres/queue/adopted-lanes.ts";
 import { extendLeases, releaseLeases } from "../../src/store-postgres/queue/leases.ts";
 import { loadEvents } from "../../src/store-postgres/queue/windows.ts";

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { Query, Statement } from "../../src/store-postgres/connection/database.ts";
+import type { Statement } from "../../src/store-postgres/connection/database.ts";
 import { migrate } from "../../src/store-postgres/connection/migrate.ts";
+import type { Query } from "../../src/store-postgres/connection/query.ts";
 import { findWaits, waitPaths } from "../../src/store-postgres/waits.ts";
 import { deleteWaits } from "../../src/store-postgres/writer/waits.ts";
 

@@ -1,5 +1,6 @@
 import type postgres from "postgres";
-import type { Database, Param } from "../../src/store-postgres/connection/database.ts";
+import type { Database } from "../../src/store-postgres/connection/database.ts";
+import type { Param } from "../../src/store-postgres/connection/query.ts";
 
 /** Ways in which Postgres plans a prepared statement; the gateway asks for the first. */
 export const PLANS = ["force_generic_plan", "force_custom_plan"] as const;

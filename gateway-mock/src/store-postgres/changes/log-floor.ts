@@ -4,7 +4,7 @@
  * look for rows above it only; that each row is read once does not depend on it.
  */
 import { sleep, type Timers } from "@holdfast/core";
-import type { Query } from "../connection/database.ts";
+import type { Query } from "../connection/query.ts";
 
 /**
  * The last number, and then who writes: the second is asked for once the first is known. An insert locks the table before

@@ -11,9 +11,10 @@ import {
   type StoreChanges,
 } from "@holdfast/store";
 import { contextOf } from "../connection/compact-facts.ts";
-import type { Database, Query } from "../connection/database.ts";
+import type { Database } from "../connection/database.ts";
 import { readFacts } from "../connection/log-rows.ts";
 import { msOf, textArray } from "../connection/pg-values.ts";
+import type { Query } from "../connection/query.ts";
 import { LogFloor } from "./log-floor.ts";
 import {
   invalidPosition,

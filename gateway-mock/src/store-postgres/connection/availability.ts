@@ -179,7 +179,7 @@ function createSettling({ timers, log, monotonicMs }: Omit<AvailabilityOptions, 
 }
 
 /** Warns at once, then at most every ten seconds, with how often it was meanwhile. */
-function occasionally(log: Log, monotonicMs: () => number): (message: string) => void {
+export function occasionally(log: Log, monotonicMs: () => number): (message: string) => void {
   let warnedAtMs = Number.NEGATIVE_INFINITY;
   let since = 0;
   return (message) => {

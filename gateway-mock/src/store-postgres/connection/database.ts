@@ -4,12 +4,14 @@
  */
 import { setMaxListeners } from "node:events";
 import { backoffDelayMs, type Log, type Random, sleep, type Timers, withTimeout } from "@holdfast/core";
-import postgres from "postgres";
+import type postgres from "postgres";
 import { type Availability, createAvailability, STOOD_STILL_MS } from "./availability.ts";
+import { type ConnectionSettings, noAnswer, openConnections, type Sessions } from "./connections.ts";
 import { createDoubts, type Doubts } from "./doubts.ts";
-import { ConnectionLost, isTimeout, safeMessage, storeFailed, troubleOf, WritesRefused } from "./pg-errors.ts";
-import { driversPool, lanes, openPool, type Pool } from "./pool.ts";
-import { type SettingsBy, startupSettings } from "./session-settings.ts";
+import type { KnownServer } from "./known-server.ts";
+import { isNotOpened, isTimeout, safeMessage, storeFailed, troubleOf, WritesRefused } from "./pg-errors.ts";
+import type { Pool } from "./pool.ts";
+import { type Param, type Query, queryOn, realTime, type TimeSource } from "./query.ts";
 import { createWriteProbe, type WriteProbe } from "./write-probe.ts";
 
 /** Everything that the parts of the store share. */
@@ -27,27 +29,11 @@ export interface DatabaseOptions {
   readonly time?: TimeSource;
 }
 
-export type Param = string | number | boolean | null;
-export type Row = Record<string, unknown>;
-/** Runs one prepared statement. */
-export type Query = <R extends object = Row>(text: string, params?: readonly Param[]) => Promise<R[]>;
-
 /** One statement with its parameters. */
 export interface Statement {
   readonly text: string;
   readonly params: readonly Param[];
 }
-
-/** Where a store's statements take the time from. */
-export interface TimeSource {
-  /** The statement as it is sent. */
-  sql(text: string): string;
-  /** Runs `work`, but not while time is moved. */
-  during<T>(work: () => Promise<T>): Promise<T>;
-}
-
-/** The server's clock: nothing is changed and nothing waits. */
-export const realTime: TimeSource = { sql: (text) => text, during: (work) => work() };
 
 /** One connection more than these two is the least that works: the writer and the listener have one each. */
 export const OWN_CONNECTIONS = 2;
@@ -66,6 +52,8 @@ export interface Database {
   settled(): Promise<void>;
   /** Whether it is still the one that acknowledged what it acknowledged. */
   readonly doubts: Doubts;
+  /** The one that is written to. */
+  readonly server: KnownServer;
   /** Asks whether writes work, after one was refused as if they did not. */
   readonly acceptsWrites: WriteProbe;
   /** Nothing could be written for a while: nothing is claimed, and the database counts as away, until something is. */
@@ -88,80 +76,8 @@ export interface Database {
   close(): Promise<void>;
 }
 
-/** How sessions get their settings. Default `startup`. */
-export interface Sessions {
-  readonly settingsBy: SettingsBy;
-  setSettingsBy(by: SettingsBy): void;
-}
-
-export interface ConnectionSettings {
-  readonly max: number;
-  /** Shown in `pg_stat_activity`. */
-  readonly name: string;
-  readonly onclose?: () => void;
-  readonly onnotify?: (channel: string, payload: string) => void;
-}
-
-/** With `statements` the settings of a session are set by the caller. */
-export function connectPostgres(url: string, settings: ConnectionSettings, by: SettingsBy = "startup"): postgres.Sql {
-  return postgres(url, {
-    max: settings.max,
-    fetch_types: false,
-    max_lifetime: null,
-    connect_timeout: 10,
-    // Seconds between tries of the driver's own, which it makes for ever while a server takes connections and drops
-    // them.
-    backoff: () => 0.05,
-    onnotice: () => {},
-    ...(settings.onclose ? { onclose: settings.onclose } : {}),
-    // Read by the driver, not yet in its types.
-    ...(settings.onnotify ? { onnotify: settings.onnotify } : {}),
-    connection: startupSettings(`holdfast-gateway ${settings.name}`, by),
-  });
-}
-
-export function queryOn(sql: Pick<postgres.Sql, "unsafe">, time: TimeSource = realTime): Query {
-  return async <R extends object>(text: string, params: readonly Param[] = []): Promise<R[]> =>
-    await sql.unsafe<R[]>(time.sql(text), [...params], { prepare: true });
-}
-
-const noAnswer = (): Error => new ConnectionLost("The database did not respond");
-
 const beginOn = <T>(pool: Pool, time: TimeSource, work: (query: Query) => Promise<T>): Promise<T> =>
   pool.client.begin((transaction) => work(queryOn(transaction, time)));
-
-interface Connections {
-  readonly pool: Pool;
-  readonly sessions: Sessions;
-  connect(settings: ConnectionSettings): postgres.Sql;
-}
-
-/** Opens none yet. */
-function openConnections(url: string, maxPooled: number, onclose: () => void): Connections {
-  let settingsBy: SettingsBy = "startup";
-  const connect = (settings: ConnectionSettings): postgres.Sql => connectPostgres(url, settings, settingsBy);
-  const pool = openPool(() => {
-    if (settingsBy === "startup") return driversPool(connect({ name: "pool", max: maxPooled, onclose }));
-    return lanes(maxPooled, (onLaneClose) => {
-      const onEnd = (): void => {
-        onclose();
-        onLaneClose();
-      };
-      return connect({ name: "pool", max: 1, onclose: onEnd });
-    });
-  });
-  const sessions: Sessions = {
-    get settingsBy() {
-      return settingsBy;
-    },
-    setSettingsBy(by) {
-      if (by === settingsBy) return;
-      settingsBy = by;
-      pool.renew();
-    },
-  };
-  return { pool, sessions, connect };
-}
 
 export function openDatabase(options: DatabaseOptions): Database {
   const { url, timers, random, log, monotonicMs, time = realTime } = options;
@@ -169,11 +85,11 @@ export function openDatabase(options: DatabaseOptions): Database {
   // As many waits as there are calls while the database is away.
   setMaxListeners(0, closing.signal);
   const doubts = createDoubts({ timers, random, log, url, backoff: RETRY_BACKOFF, closing: closing.signal });
-  const connections = openConnections(url, Math.max(1, options.maxConnections - OWN_CONNECTIONS), doubts.add);
-  const { pool } = connections;
   const availability = createAvailability({ url, timers, log, monotonicMs });
+  const maxPooled = Math.max(1, options.maxConnections - OWN_CONNECTIONS);
+  const { pool, server, sessions, connect } = openConnections({ url, maxPooled, timers, log, monotonicMs, doubts });
   const acceptsWrites = createWriteProbe({
-    connect: () => connections.connect({ max: 1, name: "probe" }),
+    connect: () => connect({ max: 1, name: "probe" }),
     availability,
     timers,
     random,
@@ -204,7 +120,7 @@ export function openDatabase(options: DatabaseOptions): Database {
       } catch (error) {
         const trouble = troubleOf(error);
         if (trouble !== "data") availability.recordTrouble(error, trouble);
-        if (trouble === "connection") doubts.add();
+        if (trouble === "connection" && !isNotOpened(error)) doubts.add();
         if (isTimeout(error)) suspectWrites();
         if (trouble === "unwritable") {
           pool.refused(error);
@@ -220,6 +136,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     options,
     availability,
     doubts,
+    server,
     attempt: (text, params) => time.during(() => timed(text, params)),
     retrying,
     transaction: (what, work) =>
@@ -238,8 +155,8 @@ export function openDatabase(options: DatabaseOptions): Database {
     settled: () => settled({ availability, acceptsWrites, doubts, ask: timed, closing: closing.signal }),
     waitToRetry,
     query: (text, params) => retrying("The database rejected a query", (query) => query(text, params)),
-    connect: (settings) => connections.connect({ ...settings, max: 1 }),
-    sessions: connections.sessions,
+    connect: (settings) => connect({ ...settings, max: 1 }),
+    sessions,
     async close() {
       closing.abort();
       await pool.end();

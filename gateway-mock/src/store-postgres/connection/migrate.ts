@@ -1,9 +1,13 @@
-/** Brings the schema up to date under a lock, and refuses servers and schemas that this gateway cannot use. */
+/**
+ * Brings the schema up to date under a lock, and refuses servers and schemas that this gateway cannot use. What it waits
+ * for is said by `migration-waits.ts`.
+ */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { HoldfastError, sleep, systemTimers } from "@holdfast/core";
+import { backoffDelayMs, HoldfastError, type Log, silentLog, sleep, systemRandom, systemTimers } from "@holdfast/core";
 import type postgres from "postgres";
 import { begin } from "./begin.ts";
-import { connectPostgres } from "./database.ts";
+import { connectPostgres } from "./connections.ts";
+import { watchWaits } from "./migration-waits.ts";
 import { codeOf, safeMessage, storeFailed, troubleOf } from "./pg-errors.ts";
 import type { SettingsBy } from "./session-settings.ts";
 
@@ -14,8 +18,10 @@ export interface Migration {
 }
 
 const OLDEST_SERVER = 140_000;
-/** Any number that no other program is likely to lock. */
+/** Numbers that no other program is likely to lock. Who migrates has the first one, as in gateways of before; */
 const LOCK_KEY = 4_852_107_331;
+/** who tries to, again and again, has this one, so that only one at a time makes others wait. */
+const TURN_KEY = 4_852_107_332;
 
 /** The numbered files beside the package, in order. They are found from the sources and from `dist`. */
 export function readMigrations(): readonly Migration[] {
@@ -37,34 +43,101 @@ export interface MigrateOptions {
   readonly tablePartitionMs?: number;
   /** Default `startup`. */
   readonly settingsBy?: SettingsBy;
+  /** Receives what is waited for. Default: none. */
+  readonly log?: Log;
 }
 
-const MAX_ATTEMPTS = 10;
-const ATTEMPT_REST_MS = 500;
+const MAX_CONFLICTS = 10;
+const CONFLICT_REST_MS = 500;
+
+/** Everything that asks for a table queues behind a migration that waits for it, so it waits for moments only. */
+const LOCK_TIMEOUT = "2s";
+const LOCK_NOT_AVAILABLE = "55P03";
+const LOCK_REST = { baseMs: 1_000, factor: 2, maxMs: 8_000, jitter: 0.2 } as const;
 
 /**
  * One transaction: a lock that only one gateway holds at a time, then each missing migration, its version row first. A
- * gateway that comes second waits and finds nothing to do; one that dies half-way leaves nothing behind.
+ * gateway that comes second waits and finds nothing to do; one that dies half-way leaves nothing behind. A lock that is
+ * not free soon ends the transaction, and with it all that waits behind it; then it is tried again until it is
+ * free. Where nothing is missing, nothing is locked.
  */
 export async function migrate(url: string, options: MigrateOptions = {}): Promise<void> {
-  const { migrations = readMigrations(), tablePartitionMs, settingsBy } = options;
-  const sql = connectPostgres(url, { max: 1, name: "migrate" }, settingsBy);
+  const { migrations = readMigrations(), tablePartitionMs, settingsBy, log = silentLog } = options;
+  const connect = (name: string): postgres.Sql => connectPostgres(url, { max: 1, name }, settingsBy);
+  const sql = connect("migrate");
   try {
     await checkServer(sql, url);
-    for (let attempt = 1; ; attempt += 1) {
-      try {
-        await begin(sql, (tx) => applyAll(tx, migrations, tablePartitionMs));
-        return;
-      } catch (error) {
-        // Other gateways are at work: nothing was changed, and they go on between two tries.
-        if (attempt >= MAX_ATTEMPTS || troubleOf(error) !== "conflict") throw error;
-        await sleep(systemTimers, ATTEMPT_REST_MS);
-      }
+    if (missing(migrations, await appliedVersions(sql)).length === 0) return;
+    const waits = watchWaits(() => connect("migrate watch"), log);
+    const work = async (tx: postgres.TransactionSql): Promise<void> => {
+      waits.watch(await pidOf(tx));
+      await applyAll(tx, migrations, tablePartitionMs);
+    };
+    let waitedMs: number | null;
+    try {
+      waits.watch(await pidOf(sql));
+      await takeTurn(sql);
+      await untilApplied(() => begin(sql, work));
+      // A pooler may give this session to others.
+      await sql.unsafe(`SELECT pg_advisory_unlock(${TURN_KEY})`);
+    } finally {
+      waitedMs = await waits.stop();
     }
+    if (waitedMs === null) return;
+    const version = migrations.at(-1)?.version ?? 0;
+    log("info", `The database was migrated to version ${version}, after ${Math.round(waitedMs / 1000)} s.`);
   } catch (error) {
     throw storeFailed("The schema could not be migrated", error, url);
   } finally {
     await sql.end({ timeout: 5 });
+  }
+}
+
+/** Which migrations the database has; none in one that is new. */
+export async function appliedVersions(sql: Pick<postgres.Sql, "unsafe">): Promise<ReadonlySet<number>> {
+  const [table] = await sql.unsafe("SELECT to_regclass('holdfast.migrations') IS NOT NULL AS found");
+  const rows = table?.found === true ? await sql.unsafe("SELECT version FROM holdfast.migrations") : [];
+  return new Set(rows.map((row) => Number(row.version)));
+}
+
+/** @throws HoldfastError `DATABASE_SCHEMA_NEWER` */
+function missing(migrations: readonly Migration[], done: ReadonlySet<number>): readonly Migration[] {
+  const known = migrations.at(-1)?.version ?? 0;
+  const newest = Math.max(0, ...done);
+  if (newest <= known) return migrations.filter(({ version }) => !done.has(version));
+  throw new HoldfastError(
+    "DATABASE_SCHEMA_NEWER",
+    `The database's schema has version ${newest}; this gateway supports up to ${known}. Use the version of the ` +
+      "gateway that migrated it, or a newer one.",
+  );
+}
+
+async function pidOf(sql: Pick<postgres.Sql, "unsafe">): Promise<number> {
+  const [row] = await sql.unsafe("SELECT pg_backend_pid() AS pid");
+  return Number(row?.pid);
+}
+
+/** Nothing queues behind it: it may take as long as it takes. */
+async function takeTurn(sql: postgres.Sql): Promise<void> {
+  await sql.unsafe("SELECT set_config('statement_timeout', '0', false), set_config('lock_timeout', '0', false)");
+  await sql.unsafe(`SELECT pg_advisory_lock(${TURN_KEY})`);
+}
+
+async function untilApplied(apply: () => Promise<void>): Promise<void> {
+  let conflicts = 0;
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await apply();
+    } catch (error) {
+      if (codeOf(error) === LOCK_NOT_AVAILABLE) {
+        await sleep(systemTimers, backoffDelayMs(LOCK_REST, attempt, systemRandom));
+        continue;
+      }
+      // Other gateways are at work: nothing was changed, and they go on between two tries.
+      conflicts += 1;
+      if (conflicts >= MAX_CONFLICTS || troubleOf(error) !== "conflict") throw error;
+      await sleep(systemTimers, CONFLICT_REST_MS);
+    }
   }
 }
 
@@ -97,25 +170,17 @@ async function applyAll(
   tablePartitionMs: number | undefined,
 ): Promise<void> {
   await tx.unsafe("SET LOCAL statement_timeout = 0");
+  await tx.unsafe(`SET LOCAL lock_timeout = '${LOCK_TIMEOUT}'`);
   await tx.unsafe("SELECT set_config('holdfast.table_partition_ms', $1, true)", [tablePartitionMs?.toString() ?? ""]);
   await tx.unsafe(`SELECT pg_advisory_xact_lock(${LOCK_KEY})`);
   await tx.unsafe("CREATE SCHEMA IF NOT EXISTS holdfast");
   await tx.unsafe(
     "CREATE TABLE IF NOT EXISTS holdfast.migrations (version integer PRIMARY KEY, name text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now())",
   );
-  const rows = await tx.unsafe("SELECT version FROM holdfast.migrations");
-  const done = new Set(rows.map((row) => Number(row.version)));
-  const known = migrations.at(-1)?.version ?? 0;
-  const newest = Math.max(0, ...done);
-  if (newest > known) {
-    throw new HoldfastError(
-      "DATABASE_SCHEMA_NEWER",
-      `The database's schema has version ${newest}; this gateway supports up to ${known}.`,
-    );
-  }
-  for (const { version, name, sql } of migrations) {
-    if (done.has(version)) continue;
+  for (const { version, name, sql } of missing(migrations, await appliedVersions(tx))) {
     await tx.unsafe("INSERT INTO holdfast.migrations (version, name) VALUES ($1, $2)", [version, name]);
+    // Some set a limit of their own, and leave none.
+    await tx.unsafe(`SET LOCAL lock_timeout = '${LOCK_TIMEOUT}'`);
     await tx.unsafe(sql).simple();
   }
 }

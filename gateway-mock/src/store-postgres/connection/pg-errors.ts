@@ -40,6 +40,9 @@ const CONNECTION_CODES = new Set([
 /** The protocol's own, and the server's: shutting down, crashed, starting up, database dropped, session timed out. */
 const CONNECTION_CLASSES = /^(08...|57P..)$/;
 
+/** Of TLS: no connection is given, as while certificates are changed. */
+const TLS_CODES = /^(CERT_|SELF_SIGNED_CERT|DEPTH_ZERO_SELF_SIGNED|UNABLE_TO_(VERIFY|GET_ISSUER)|ERR_(TLS|SSL|OSSL)_)/;
+
 /** Read-only, or a standby. */
 export const READ_ONLY = "25006";
 /** Out of disk, memory or another resource; errors of the system below; what a standby refuses. */
@@ -62,10 +65,24 @@ export class WritesRefused extends Error {
 
 export function troubleOf(error: unknown): PgTrouble {
   const code = codeOf(error);
-  if (CONNECTION_CODES.has(code) || CONNECTION_CLASSES.test(code)) return "connection";
+  if (CONNECTION_CODES.has(code) || CONNECTION_CLASSES.test(code) || TLS_CODES.test(code)) return "connection";
   if (UNWRITABLE_CODES.test(code) || (code === "54000" && OUT_OF_IDS.test(messageOf(error)))) return "unwritable";
   return CONFLICT_CODES.has(code) ? "conflict" : "data";
 }
+
+const NOT_OPENED_CODES = new Set([
+  "CONNECT_TIMEOUT",
+  "ECONNREFUSED",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "53300",
+  "28000",
+  "28P01",
+  "3D000",
+]);
+
+/** No connection came up: none has ended by that. */
+export const isNotOpened = (error: unknown): boolean => NOT_OPENED_CODES.has(codeOf(error));
 
 export const isTimeout = (error: unknown): boolean => codeOf(error) === STATEMENT_TIMEOUT;
 
@@ -80,8 +97,29 @@ export function safeMessage(error: unknown, url: string): string {
   const code = codeOf(error);
   const text = messageOf(error) || code || "no reason given";
   const withCode = code !== "" && !text.includes(code) ? `${text} (${code})` : text;
-  return maskPasswords(withCode, url);
+  const hint = HINTS.find(([pattern]) => pattern.test(withCode))?.[1];
+  return maskPasswords(hint === undefined ? withCode : `${withCode}; ${hint}`, url);
 }
+
+/** Where the words of Node or of the server do not say what to do. */
+const HINTS: readonly (readonly [RegExp, string])[] = [
+  [
+    /before secure TLS connection was established/,
+    "the server probably offers no TLS: turn on `ssl` in its postgresql.conf, or use sslmode=disable in a network of your own",
+  ],
+  [
+    /\((SELF_SIGNED_CERT_IN_CHAIN|DEPTH_ZERO_SELF_SIGNED_CERT|UNABLE_TO_VERIFY_LEAF_SIGNATURE|UNABLE_TO_GET_ISSUER_CERT\w*)\)/,
+    "name the file with the certificate of its CA in the database URL: sslrootcert=/path/to/ca.crt",
+  ],
+  [
+    /permission denied for database .*\(42501\)/,
+    "let this user make the schema (GRANT CREATE ON DATABASE), or run `holdfast-gateway migrate` as a user who may",
+  ],
+  [
+    /(permission denied for (schema|table|sequence|function)|must be owner of) .*\(42501\)/,
+    "the schema belongs to another user of the database, as after a restore by that user: restore it with `pg_restore --no-owner --role=<the gateway's user>`",
+  ],
+];
 
 export const UNIQUE_VIOLATION = "23505";
 

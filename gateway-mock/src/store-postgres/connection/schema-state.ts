@@ -1,8 +1,11 @@
 /** Reads how far a database's schema is, without changing it. */
 import { HoldfastError } from "@holdfast/core";
-import { connectPostgres } from "./database.ts";
-import { readMigrations } from "./migrate.ts";
-import { safeMessage } from "./pg-errors.ts";
+import { connectPostgres } from "./connections.ts";
+import { appliedVersions, readMigrations } from "./migrate.ts";
+import { codeOf, safeMessage, storeFailed } from "./pg-errors.ts";
+
+/** This user may not do it. */
+const FORBIDDEN = "42501";
 
 export interface SchemaState {
   /** Of the newest migration that was applied; 0: none. */
@@ -13,13 +16,11 @@ export interface SchemaState {
   readonly pending: readonly string[];
 }
 
-/** @throws HoldfastError `DATABASE_UNREACHABLE` */
+/** @throws HoldfastError `DATABASE_UNREACHABLE`, `STORE_FAILED` where this user may not read it */
 export async function readSchemaState(url: string): Promise<SchemaState> {
   const sql = connectPostgres(url, { max: 1, name: "schema" }, "statements");
   try {
-    const [table] = await sql.unsafe("SELECT to_regclass('holdfast.migrations') IS NOT NULL AS found");
-    const rows = table?.found === true ? await sql.unsafe("SELECT version FROM holdfast.migrations") : [];
-    const done = new Set(rows.map((row) => Number(row.version)));
+    const done = await appliedVersions(sql);
     const migrations = readMigrations();
     return {
       version: Math.max(0, ...done),
@@ -27,6 +28,8 @@ export async function readSchemaState(url: string): Promise<SchemaState> {
       pending: migrations.filter(({ version }) => !done.has(version)).map(({ name }) => name),
     };
   } catch (error) {
+    // It was reached, and refused this.
+    if (codeOf(error) === FORBIDDEN) throw storeFailed("The schema could not be read", error, url);
     throw new HoldfastError("DATABASE_UNREACHABLE", `Postgres could not be read: ${safeMessage(error, url)}.`, {
       cause: error,
     });

@@ -4,8 +4,9 @@
  */
 import { randomBytes } from "node:crypto";
 import { HoldfastError, sleep, systemClock, systemTimers, withTimeout } from "@holdfast/core";
-import postgres from "postgres";
-import { connectPostgres } from "./database.ts";
+import type postgres from "postgres";
+import { connectPostgres } from "./connections.ts";
+import { openDriver } from "./driver.ts";
 import { safeMessage } from "./pg-errors.ts";
 import { isStartupRefusal, SET_SETTINGS, type SettingsBy } from "./session-settings.ts";
 import { type Sessions, sessionsOf } from "./sessions.ts";
@@ -66,7 +67,7 @@ export async function readServerFacts(url: string): Promise<ServerFacts> {
 }
 
 function plainConnection(url: string, onnotify?: (channel: string, payload: string) => void): postgres.Sql {
-  return postgres(url, {
+  return openDriver(url, {
     max: 1,
     fetch_types: false,
     max_lifetime: null,

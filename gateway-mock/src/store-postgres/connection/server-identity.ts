@@ -1,6 +1,7 @@
 /** Which server is behind a connection: what changes when a standby is promoted, or another server takes the address. */
-import type { Query } from "./database.ts";
+
 import { troubleOf } from "./pg-errors.ts";
+import type { Query } from "./query.ts";
 
 /** Null: the server does not say, as some managed ones do not. */
 export interface ServerIdentity {

@@ -3,7 +3,7 @@
  * in between refuses that. A pooler that shares sessions transaction by transaction is refused (docs/decisions/0104).
  */
 import { HoldfastError, messageOf } from "@holdfast/core";
-import postgres from "postgres";
+import { openDriver } from "./driver.ts";
 import { sessionsOf } from "./sessions.ts";
 
 /** `statements`: by the caller that opens a session, before anything else. */
@@ -45,7 +45,7 @@ export const isStartupRefusal = (error: unknown): boolean => /startup parameter/
  */
 export async function readSettingsBy(url: string): Promise<SettingsBy> {
   const plain = { max: 1, fetch_types: false, connect_timeout: 10, onnotice: () => {} };
-  const sql = postgres(url, { ...plain, connection: startupSettings("holdfast-gateway settings", "startup") });
+  const sql = openDriver(url, { ...plain, connection: startupSettings("holdfast-gateway settings", "startup") });
   try {
     const rows = await sql.unsafe("SELECT pg_backend_pid() AS pid").simple();
     const given: unknown = rows.state;
@@ -65,7 +65,7 @@ export async function readSettingsBy(url: string): Promise<SettingsBy> {
 
 async function refuseShared(url: string): Promise<void> {
   const plain = { max: 1, fetch_types: false, connect_timeout: 10, onnotice: () => {} };
-  const [one, other] = [postgres(url, plain), postgres(url, plain)];
+  const [one, other] = [openDriver(url, plain), openDriver(url, plain)];
   try {
     if ((await sessionsOf(one, other)) !== "transactions") return;
   } finally {

@@ -3,8 +3,9 @@
  * schema instead of `now()`.
  */
 import { deferred } from "@holdfast/core";
-import type { Database, TimeSource } from "./database.ts";
+import type { Database } from "./database.ts";
 import { msOf } from "./pg-values.ts";
+import type { TimeSource } from "./query.ts";
 
 export interface VirtualTime extends TimeSource {
   /** Runs `work` once nothing else of this store is under way, and holds everything back meanwhile. */

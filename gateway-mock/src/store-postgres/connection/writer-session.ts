@@ -4,8 +4,9 @@
  */
 import { deferred, type Timers, withTimeout } from "@holdfast/core";
 import type { ReservedSql, Sql } from "postgres";
-import { type Database, type Query, queryOn } from "./database.ts";
+import type { Database } from "./database.ts";
 import { ConnectionLost } from "./pg-errors.ts";
+import { type Query, queryOn } from "./query.ts";
 import { SET_SETTINGS, SET_WRITER_SETTINGS, type SettingsBy } from "./session-settings.ts";
 
 /**
@@ -30,12 +31,13 @@ export async function openWriterSession(database: Database, timers: Timers): Pro
   const lost = deferred<never>();
   lost.promise.catch(() => {});
   let alive = true;
+  let isOpened = false;
   const die = (): void => {
     alive = false;
     lost.reject(new ConnectionLost("The connection to the database broke"));
   };
   const onclose = (): void => {
-    if (alive) database.doubts.add();
+    if (alive && isOpened) database.doubts.add();
     die();
   };
   const sql = database.connect({ name: "writer", onclose });
@@ -46,6 +48,7 @@ export async function openWriterSession(database: Database, timers: Timers): Pro
   try {
     const opened = openReserved(sql, database.sessions.settingsBy);
     const reserved = await withTimeout(timers, opened, OPEN_MS, () => new ConnectionLost("No answer"));
+    isOpened = true;
     const plain = queryOn(reserved, database.options.time);
     return {
       get alive() {

@@ -1,7 +1,7 @@
 /** Statements that read graphs, their versions, and which runs were made of them. */
 import type { GraphName, GraphRunMark, StoreGraphs } from "@holdfast/store";
-import type { Param, Query } from "../connection/database.ts";
 import { msOf, textArray } from "../connection/pg-values.ts";
+import type { Param, Query } from "../connection/query.ts";
 import { GRAPH_COLUMNS, type GraphRow, graphOf, LISTED_COLUMNS, listedOf, type VersionRow, versionOf } from "./rows.ts";
 
 const OF_NAME = "environment = $1 AND tenant = $2 AND id = $3";

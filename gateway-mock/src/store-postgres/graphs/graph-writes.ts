@@ -14,8 +14,9 @@ import {
   type StoreGraphs,
   type Wake,
 } from "@holdfast/store";
-import type { Database, Query } from "../connection/database.ts";
+import type { Database } from "../connection/database.ts";
 import { msOf } from "../connection/pg-values.ts";
+import type { Query } from "../connection/query.ts";
 import { repairGraphCrons, saveGraphCrons } from "../queue/crons.ts";
 import { findGraph, graphReads } from "./graph-reads.ts";
 import { GRAPH_COLUMNS, type GraphRow, graphOf } from "./rows.ts";

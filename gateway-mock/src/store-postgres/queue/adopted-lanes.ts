@@ -1,7 +1,7 @@
 /** Puts the jobs of functions whose limits have changed into the lanes that they have now (docs/decisions/0172). */
 import { type LaneAdoption, type LanesAdopted, lanesOf } from "@holdfast/store";
-import type { Query } from "../connection/database.ts";
 import { isRegistry, numberArray, rowsOf, textArray } from "../connection/pg-values.ts";
+import type { Query } from "../connection/query.ts";
 import { busyAmong } from "./busy-functions.ts";
 import { amongThe } from "./claim-rows.ts";
 

@@ -2,7 +2,7 @@
  * Which functions have jobs at all: of thousands that are registered, in environments that are long gone for one, mostly
  * few, and what is asked of each is asked of these only.
  */
-import type { Query } from "../connection/database.ts";
+import type { Query } from "../connection/query.ts";
 
 /** So few are asked about as they are: it costs less than to find out. */
 const FEW = 64;

@@ -1,7 +1,7 @@
 /** Columns and order of claims, shared by both kinds, and the runs that come with the claimed jobs. */
 import { type ClaimedJob, type ClaimRequest, comesAlone, type Fence, type JobKind, type Paced } from "@holdfast/store";
-import type { Query } from "../connection/database.ts";
 import { msOf, rowsOf } from "../connection/pg-values.ts";
+import type { Query } from "../connection/query.ts";
 
 import { loadRuns } from "../run-loader.ts";
 

@@ -7,8 +7,8 @@ import {
   type StoredCron,
   scheduleText,
 } from "@holdfast/store";
-import type { Query } from "../connection/database.ts";
 import { msOf, numberArray, textArray, timeOf } from "../connection/pg-values.ts";
+import type { Query } from "../connection/query.ts";
 
 /** `scheduleText` of a row. */
 const SCHEDULE_TEXT = `f.slug || E'\\n' || CASE WHEN f.active THEN f.triggers ELSE '' END`;

@@ -1,6 +1,6 @@
 /** Statements that claim, extend, release and recall jobs without limits; with limits see `limited-claims.ts`. */
 import type { ClaimedJob, ClaimRequest, Fence, LeaseExtension, LeaseRelease, RecallWant } from "@holdfast/store";
-import type { Database, Query } from "../connection/database.ts";
+import type { Database } from "../connection/database.ts";
 import {
   booleanArray,
   intervalOf,
@@ -12,6 +12,7 @@ import {
   rowsOf,
   textArray,
 } from "../connection/pg-values.ts";
+import type { Query } from "../connection/query.ts";
 
 import {
   amongThe,

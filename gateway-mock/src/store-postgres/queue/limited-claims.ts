@@ -3,8 +3,9 @@
  * (docs/decisions/0024).
  */
 import type { ClaimLimits, LeaseExtension, LimitedClaim, LimitedClaimRequest } from "@holdfast/store";
-import type { Database, Query } from "../connection/database.ts";
+import type { Database } from "../connection/database.ts";
 import { booleanArray, isInTime, isRegistry, msOf, numberArray, rowsOf, textArray } from "../connection/pg-values.ts";
+import type { Query } from "../connection/query.ts";
 
 import { CLAIMED_BEFORE, type TakenRow, withRuns } from "./claim-rows.ts";
 import { type DueBounds, lookColumns, PRIORITIES_SINCE, type TakenJob } from "./due-bounds.ts";

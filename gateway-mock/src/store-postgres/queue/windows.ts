@@ -1,8 +1,8 @@
 /** Statements for windows of collected events (debounce, batch) and the jobs that end them. */
 import { type Fence, MAX_OPEN_WINDOWS, type OpenWindow, type WindowKey, type WindowKind } from "@holdfast/store";
 import { wholeEvent } from "../connection/compact-events.ts";
-import type { Query } from "../connection/database.ts";
 import { intervalOf, msOf, textArray } from "../connection/pg-values.ts";
+import type { Query } from "../connection/query.ts";
 
 export async function postponeJob(query: Query, { jobId, epoch }: Fence, delayMs: number): Promise<boolean> {
   const text = `UPDATE holdfast.queue SET available_at = now() + ${intervalOf("$3::float8")}, leased_by = NULL

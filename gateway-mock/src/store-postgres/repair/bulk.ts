@@ -13,8 +13,9 @@ import {
   qualify,
   type StoreBulk,
 } from "@holdfast/store";
-import type { Database, Param, Query } from "../connection/database.ts";
+import type { Database } from "../connection/database.ts";
 import { msOf, textArray } from "../connection/pg-values.ts";
+import type { Param, Query } from "../connection/query.ts";
 import { SHOWN_STATUS } from "../rows.ts";
 import { insertJobs } from "../writer/jobs.ts";
 

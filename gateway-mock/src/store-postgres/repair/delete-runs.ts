@@ -5,8 +5,9 @@
 import type { DeleteOutcome } from "@holdfast/store";
 import { wholeEvent } from "../connection/compact-events.ts";
 import { contextOf, wholeFact } from "../connection/compact-facts.ts";
-import type { Database, Query } from "../connection/database.ts";
+import type { Database } from "../connection/database.ts";
 import { isAmong, textArray } from "../connection/pg-values.ts";
+import type { Query } from "../connection/query.ts";
 import { freeKeys } from "../writer/event-keys.ts";
 
 interface RunRow {

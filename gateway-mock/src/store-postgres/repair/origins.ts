@@ -1,6 +1,6 @@
 /** Which runs were made of a run. */
 import type { Descendant } from "@holdfast/store";
-import type { Query } from "../connection/database.ts";
+import type { Query } from "../connection/query.ts";
 
 interface OriginRow {
   readonly run_id: string;

@@ -1,7 +1,7 @@
 /** Runs that are kept until they are released. */
 import type { RunHold } from "@holdfast/store";
-import type { Query } from "../connection/database.ts";
 import { msOf, textArray } from "../connection/pg-values.ts";
+import type { Query } from "../connection/query.ts";
 
 /** Locks the run, so that what removes it comes before, and there is none, or after, and finds the hold. */
 const HOLD = `INSERT INTO holdfast.run_holds AS h (run_id, held_at, reason)

@@ -10,9 +10,10 @@ import {
   type RetentionPolicy,
   shortestMs,
 } from "@holdfast/store";
-import type { Database, Param, Row } from "../connection/database.ts";
+import type { Database } from "../connection/database.ts";
 import { codeOf, storeFailed, troubleOf } from "../connection/pg-errors.ts";
 import { msOf } from "../connection/pg-values.ts";
+import type { Param, Row } from "../connection/query.ts";
 import { periodsJson } from "./periods.ts";
 import { dueSpans, type LookOptions, rewriteOf, type Span } from "./spans.ts";
 

@@ -15,8 +15,9 @@ import {
   type Unit,
   type UnitOutcome,
 } from "@holdfast/store";
-import type { Query, Statement } from "../connection/database.ts";
+import type { Statement } from "../connection/database.ts";
 import { ConnectionLost, codeOf, UNIQUE_VIOLATION } from "../connection/pg-errors.ts";
+import type { Query } from "../connection/query.ts";
 import type { WriterSession } from "../connection/writer-session.ts";
 
 import { readAwaited } from "./awaited.ts";

@@ -1,7 +1,7 @@
 /** The rows of flow rules (table `gates`) in Postgres: locked for a batch, and written with it. */
 import { type FlowRuleKey, type FlowRuleState, type FlowRules, flowRuleKeyOf, type RunStatus } from "@holdfast/store";
-import type { Query } from "../connection/database.ts";
 import { msOf, numberArray, textArray, timeOf } from "../connection/pg-values.ts";
+import type { Query } from "../connection/query.ts";
 
 const COLUMNS = "function_id, kind, key, count, at, run_id, data, due_at, expires_at";
 

@@ -12,7 +12,7 @@ import {
   type Unit,
 } from "@holdfast/store";
 import type { Database } from "../connection/database.ts";
-import { realTime } from "../connection/database.ts";
+import { realTime } from "../connection/query.ts";
 
 import { type CommitStats, createBatchRunner, type Entry, reject } from "./runner.ts";
 import type { Remembering, WriterConnections } from "./writer-connections.ts";
@@ -104,11 +104,13 @@ export function openGroupCommit(
     get waiting() {
       return waiting.length;
     },
-    verify() {
-      if (closed || connections.isSure) return Promise.resolve();
+    async verify() {
+      if (closed || connections.isSure) return;
+      await connections.prepare();
+      if (closed || connections.isSure) return;
       verifying ??= deferred<void>();
       running ??= run();
-      return verifying.promise;
+      await verifying.promise;
     },
     commit: (transition) => commitBy(submit, transition),
     intake: (item) => intakeBy(submit, item),

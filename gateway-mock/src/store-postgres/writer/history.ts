@@ -17,8 +17,8 @@ import {
   type UnitOutcome,
 } from "@holdfast/store";
 import type { Database, Statement } from "../connection/database.ts";
-import { troubleOf } from "../connection/pg-errors.ts";
-import { isSameServer, readServerIdentity, type ServerIdentity, serverText } from "../connection/server-identity.ts";
+import { ConnectionLost, troubleOf } from "../connection/pg-errors.ts";
+import { readServerIdentity, serverText } from "../connection/server-identity.ts";
 import type { WriterSession } from "../connection/writer-session.ts";
 import { type CommitHooks, commitBatch, recoverBatch, type SentBatch } from "./commit.ts";
 import { READ_MARK } from "./sql.ts";
@@ -70,7 +70,6 @@ export class History {
   readonly #parts: HistoryParts;
   readonly #acknowledged: AcknowledgedUnits;
   #last = { batch: 0, atMs: 0 };
-  #server: ServerIdentity | null = null;
   #resend: Resend | null = null;
   /** The part of it whose fate is unknown. */
   #sent: { readonly batch: SentBatch; readonly units: readonly Unit[] } | null = null;
@@ -106,13 +105,15 @@ export class History {
   /** On a new connection, before anything is written. */
   async compare(session: WriterSession): Promise<void> {
     const { monotonicMs, log } = this.#parts.database.options;
+    const { server: known, availability } = this.#parts.database;
     const server = await session.guard(readServerIdentity(session.query));
-    const isMoved = this.#server !== null && !isSameServer(this.#server, server);
-    if (isMoved && this.#server) {
-      log("warn", `The database is another server now: ${serverText(server)}; it was ${serverText(this.#server)}.`);
-      this.#parts.database.availability.recordMoved();
+    const relation = known.relationOf(server);
+    if (relation === "earlier") throw new ConnectionLost(known.refusalOf(server));
+    if (relation === "other" && known.identity) {
+      log("warn", `The database is another server now: ${serverText(server)}; it was ${serverText(known.identity)}.`);
+      availability.recordMoved();
     }
-    this.#server = server;
+    known.set(server);
     if (this.#last.batch > 0 && monotonicMs() - this.#last.atMs <= MARK_KEPT_MS) await this.#compareMark(session);
     if (this.#resend) await this.#sendAgain(session, this.#resend);
   }

@@ -2,8 +2,9 @@
  * Rows with long texts: they are sent one statement after the other, so that Postgres reads one while the next is made
  * (docs/decisions/0165).
  */
-import type { Query, Statement } from "../connection/database.ts";
+import type { Statement } from "../connection/database.ts";
 import { inGroups } from "../connection/pg-values.ts";
+import type { Query } from "../connection/query.ts";
 
 /** A statement whose texts are put together when it is its turn. */
 export interface LongWrite {

@@ -15,7 +15,7 @@ import {
   type WriteSet,
 } from "@holdfast/store";
 import { compactEvent } from "../connection/compact-events.ts";
-import type { Query, Statement } from "../connection/database.ts";
+import type { Statement } from "../connection/database.ts";
 import { ConnectionLost } from "../connection/pg-errors.ts";
 import {
   byLength,
@@ -29,6 +29,7 @@ import {
   textsOf,
   timeOf,
 } from "../connection/pg-values.ts";
+import type { Query } from "../connection/query.ts";
 
 import { awaitedOf, readAwaited } from "./awaited.ts";
 import { freeKeys, HOLD_KEYS, holdParams, type KeyRow, READ_EVENTS, READ_KEYS } from "./event-keys.ts";

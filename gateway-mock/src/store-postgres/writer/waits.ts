@@ -1,7 +1,8 @@
 /** Statements for waits within a batch, and the locks of signals, of which only one step may wait for each. */
 import type { NewWait, WaitKey } from "@holdfast/store";
-import type { Query, Statement } from "../connection/database.ts";
+import type { Statement } from "../connection/database.ts";
 import { intervalOf, numberArray, rowsOf, textArray } from "../connection/pg-values.ts";
+import type { Query } from "../connection/query.ts";
 
 interface SignalRow {
   readonly name: string;

@@ -38,10 +38,19 @@ interface Decided {
   readonly bornAfter: number;
 }
 
+/** A connection on which nothing has been asked yet, and how many doubts there were when it was opened. */
+interface Connected {
+  readonly session: WriterSession;
+  readonly doubts: number;
+}
+
 export class WriterConnections {
   readonly #parts: WriterConnectionsParts;
   readonly #history: History;
   #session: WriterSession | null = null;
+  /** For the next comparison. */
+  #next: Connected | null = null;
+  #preparing: Promise<void> | null = null;
   #batchNumber = 0;
   /** Doubts that the last comparison has settled. */
   #settledDoubts = 0;
@@ -74,30 +83,69 @@ export class WriterConnections {
   async open(): Promise<WriterSession> {
     if (this.#session?.alive) return this.#session;
     this.#session = null;
-    const { database, writerId } = this.#parts;
-    const doubts = database.doubts.count;
-    const fresh = await openWriterSession(database, database.options.timers);
-    try {
-      await fresh.guard(fresh.query(ENTER_WRITER, [writerId]));
-      await this.#history.compare(fresh);
-    } catch (error) {
-      await fresh.end();
-      throw error;
-    }
-    if (this.#isClosed) {
-      await fresh.end();
-      throw new ConnectionLost("The store is closed");
-    }
-    this.#settledDoubts = doubts;
-    this.#isOpened = true;
-    this.#session = fresh;
-    return fresh;
+    return await this.#enter(this.#takeNext() ?? (await this.#connect()));
+  }
+
+  /**
+   * Connects anew while the connection that is there goes on: a database that gives no new one may still take writes on
+   * that. Without one there is nothing to prepare. Rejects with the driver's error.
+   */
+  async prepare(): Promise<void> {
+    if (!this.#session?.alive || this.#next?.session.alive) return;
+    this.#preparing ??= this.#prepareNext().finally(() => {
+      this.#preparing = null;
+    });
+    await this.#preparing;
+  }
+
+  async #prepareNext(): Promise<void> {
+    const next = await this.#connect();
+    if (this.#isClosed) await next.session.end();
+    else this.#next = next;
   }
 
   /** Compares over a new connection. Rejects with the driver's error. */
   async verify(): Promise<void> {
-    await this.end();
-    await this.open();
+    const next = this.#takeNext();
+    if (!next) {
+      await this.#session?.end();
+      await this.open();
+      return;
+    }
+    const before = this.#session;
+    await this.#enter(next);
+    await before?.end();
+  }
+
+  /** Doubts that come up from now on are not settled by it. */
+  async #connect(): Promise<Connected> {
+    const { database } = this.#parts;
+    const doubts = database.doubts.count;
+    return { session: await openWriterSession(database, database.options.timers), doubts };
+  }
+
+  #takeNext(): Connected | null {
+    const next = this.#next;
+    this.#next = null;
+    return next?.session.alive ? next : null;
+  }
+
+  async #enter({ session, doubts }: Connected): Promise<WriterSession> {
+    try {
+      await session.guard(session.query(ENTER_WRITER, [this.#parts.writerId]));
+      await this.#history.compare(session);
+    } catch (error) {
+      await session.end();
+      throw error;
+    }
+    if (this.#isClosed) {
+      await session.end();
+      throw new ConnectionLost("The store is closed");
+    }
+    this.#settledDoubts = doubts;
+    this.#isOpened = true;
+    this.#session = session;
+    return session;
   }
 
   /** No connection has ended since the database was last compared with what it had acknowledged. */
@@ -142,6 +190,6 @@ export class WriterConnections {
   }
 
   async end(): Promise<void> {
-    await this.#session?.end();
+    await Promise.all([this.#session?.end(), this.#takeNext()?.session.end()]);
   }
 }
