@@ -130,7 +130,7 @@ describe("Commands against a gateway", () => {
     expect(good).toMatchObject({ code: 0, stderr: expect.stringMatching(/^(run \w+ of [\w-]+: [A-Z]+\n)+$/) });
     expect(good.stdout).toMatch(/^event {2}\S+\n/);
     expect(good.stdout).toContain('result       "hello Ada"');
-    expect(good.stdout).toMatch(/^greet +StepRun +completed/m);
+    expect(good.stdout).toMatch(/^greet +run +completed/m);
     const bad = await run(`send demo/hello --wait --data '{"fails":true}'`, env);
     expect(bad.code).toBe(6);
     expect(bad.stdout).toContain('Error of the step "fail":\n  TypeError: It fails as it was told to.\n');

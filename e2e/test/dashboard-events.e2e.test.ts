@@ -87,11 +87,11 @@ test("limits say who has their places and who waits, schedules when they come ne
         await north.getByText("2 of 2 · 3 waiting").waitFor();
         await till.locator(".load").filter({ hasText: "south" }).getByText("1 of 2").waitFor();
         await page.locator(".limit").filter({ hasText: "shop-newsletter" }).getByText("1 of 1 · 1 waiting").waitFor();
-        await north.getByText("held by 2 steps").click();
+        await north.getByText("held by 2 runs").click();
         expect(await north.locator("details[open] a").count()).toBe(2);
         expect([await overflow(page), await accessibilityProblems(page)]).toEqual([0, []]);
         await page.goto(`${world.url}/ui/schedules`);
-        await page.getByText("has not come yet").nth(1).waitFor();
+        await page.getByText("has not run yet").nth(1).waitFor();
         await page.locator(".schedule-row").filter({ hasText: "onboarding" }).getByText("0 6 1 1 *").waitFor();
         await page.getByRole("link", { name: "shop-close-books" }).waitFor();
         expect([await overflow(page), await accessibilityProblems(page)]).toEqual([0, []]);
@@ -99,7 +99,7 @@ test("limits say who has their places and who waits, schedules when they come ne
       }
     }
     const page = await dashboard.open(`${world.url}/ui/limits`);
-    await page.locator(".limit").getByText("held by 2 steps").click();
+    await page.locator(".limit").getByText("held by 2 runs").click();
     await page.locator(".runs-of[open] a").first().click();
     await page.getByRole("button", { name: "Cancel" }).click();
     await page.getByRole("button", { name: "Cancel the run" }).click();

@@ -145,7 +145,7 @@ describe("The list of runs", () => {
 });
 
 describe("A run", () => {
-  test("is a score with its retry, its child, its sleep and its blocked time, which names the line", async () => {
+  test("has a timeline with its retry, its child, its sleep and its blocked time, which names the line", async () => {
     await inWorld(mode, async (world) => {
       const app = await world.startAppOf("dashboard-app.mjs", { env: { HOLDFAST_STALL_THRESHOLD: "200ms" } });
       const untilFile = join(dirname(world.journal.path), "open-invoice");
@@ -211,7 +211,7 @@ describe("A run", () => {
 
       const waiting = await start(world, "approval", { order: 9 });
       await page.goto(`${world.url}/ui/runs/${waiting}`);
-      await page.getByText(/It waits in the step `manager's answer` for the event "shop\/approved"/).waitFor();
+      await page.getByText(/It waits in the step manager's answer for the event "shop\/approved"/).waitFor();
       await page.getByRole("button", { name: "Cancel" }).click();
       await page.getByRole("button", { name: "Cancel the run" }).click();
       await page.locator(".summary").getByText("Cancelled").waitFor();

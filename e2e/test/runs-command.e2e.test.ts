@@ -170,7 +170,7 @@ describe("One run", () => {
       },
       { what: "the step to be shown" },
     );
-    expect(shown).toMatch(/\nSTEP +KIND +STATUS .*\nload +StepRun +running since \d{4}-\S+Z\n/);
+    expect(shown).toMatch(/\nSTEP +KIND +STATUS .*\nload +run +running since \d{4}-\S+Z\n/);
     const run = (await (await fetch(`${url}/v1/runs/${runIds[0]}`)).json()) as { running: { sinceMs: number }[] };
     expect(run).toMatchObject({ steps: [], running: [{ name: "load", sinceAt: expect.any(String) }] });
     await pipe(`cancel ${runIds[0]}`);

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { pastOf } from "../src/data/revivals.ts";
+import { failedAttempts, pastOf } from "../src/data/revivals.ts";
 import { scoreOf } from "../src/data/score.ts";
 import type { Fact } from "../src/data/types.ts";
 import { FAILURE_STEP } from "../src/data/undoing.ts";
@@ -49,4 +49,15 @@ test("a run that tried again what it had not undone was not resumed, and one tha
   const cancelled = [fact(2_000, "RUN_CANCELLED", "", { error }), fact(3_000, "RUN_REVIVED", "", { dropped: [] })];
   expect(pastOf(detail([], { log: cancelled })).revivals).toMatchObject([{ status: "CANCELLED", endedMs: 2_000 }]);
   expect(pastOf(detail([])).revivals).toEqual([]);
+});
+
+test("the attempt that ended a step counts among those that failed, where it failed", () => {
+  const failure = (attempt: number) => ({ attempt, atMs: 1, error });
+  const earlier = [failure(0), failure(1)];
+  const counts = (more: object) => failedAttempts(step("mail", 1, more));
+  expect(counts({ status: "failed", attempt: 2, failedAttempts: earlier })).toBe(3);
+  expect(counts({ status: "failed", attempt: 2, failedAttempts: [...earlier, failure(2)] })).toBe(3);
+  expect(counts({ status: "completed", attempt: 2, failedAttempts: earlier })).toBe(2);
+  expect(counts({ status: "retrying", attempt: 2, failedAttempts: earlier })).toBe(2);
+  expect(counts({ status: "failed", attempt: 0 })).toBe(0);
 });

@@ -1,4 +1,4 @@
-import type { Run, RunDetail, Step } from "../src/data/types.ts";
+import type { Fact, Run, RunDetail, Step } from "../src/data/types.ts";
 
 /** A run that was made at 1,000. */
 export function run(id: string, more: Partial<Run> = {}): Run {
@@ -41,6 +41,10 @@ export function detail(steps: readonly Step[], more: Partial<RunDetail> = {}): R
     log: [],
     ...more,
   };
+}
+
+export function fact(atMs: number, kind: string, data: unknown, more: Partial<Fact> = {}): Fact {
+  return { seq: atMs, atMs, kind, key: "", attempt: 0, iteration: 0, data, ...more };
 }
 
 /** A step that ran from `startedMs` for 100 ms. */

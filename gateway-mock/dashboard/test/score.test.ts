@@ -1,7 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { type Score, scoreOf } from "../src/data/score.ts";
 import { axisOf, ticksOf, tickTexts } from "../src/data/time-axis.ts";
-import { detail, step } from "./runs.ts";
+import { detail, fact, step } from "./runs.ts";
+
+/** A step's result is stored, as its worker measured it. */
+const worked = (startedMs: number, atMs: number) =>
+  fact(atMs, "STEP_COMPLETED", { step: { op: "StepRun", startedMs } });
 
 const names = (score: Score): string[][] => score.staves.map((stave) => stave.map(({ name }) => name));
 
@@ -88,6 +92,11 @@ describe("A score", () => {
     ]);
   });
 
+  test("has a run's revivals as time in which it had ended", () => {
+    const log = [fact(1_400, "RUN_FAILED", {}), fact(2_000, "RUN_REVIVED", { dropped: [] })];
+    expect(scoreOf(detail([], { log }), 0).ended).toEqual([{ fromMs: 1_400, toMs: 2_000 }]);
+  });
+
   test("leaves out steps whose results were kept from another run", () => {
     expect(names(scoreOf(detail([step("old", 500, { kept: true }), step("new", 1_200)]), 0))).toEqual([
       ["in the queue", "new"],
@@ -120,8 +129,52 @@ describe("The axis of a score", () => {
     const wait = { ...sleep(1_250, 0), op: "WaitForEvent", status: "waiting" as const, endedMs: null };
     const run = detail([work, wait], { status: "WAITING", startedMs: 1_000, endedMs: null });
     const axis = axisOf(scoreOf(run, 10_000_000));
-    expect(1 - axis.at(1_250)).toBeGreaterThan(0.1);
-    expect(axis.at(1_240)).toBeGreaterThan(0.7);
+    expect(1 - axis.at(1_250)).toBeGreaterThan(0.4);
+    expect(axis.at(1_240)).toBeGreaterThan(0.4);
+  });
+
+  const partOf = (axis: ReturnType<typeof axisOf>, fromMs: number, toMs: number) => axis.at(toMs) - axis.at(fromMs);
+
+  test("leaves room to read milliseconds of work and long gaps alike, and shows a longer gap wider", () => {
+    const steps = [
+      step("a", 1_010, { durationMs: 5, endedMs: 1_016 }),
+      step("b", 1_020, { durationMs: 3, endedMs: 1_024 }),
+      sleep(1_025, 9_025),
+      step("c", 29_025, { durationMs: 3, endedMs: 29_029 }),
+    ];
+    const log = [fact(9_025, "DISPATCHED", { kind: "pass" }, { iteration: 3 }), worked(29_025, 29_029)];
+    const axis = axisOf(scoreOf(detail(steps, { startedMs: 1_000, endedMs: 29_030, log }), 0));
+    expect(axis.pieces.map(({ isShortened }) => isShortened)).toEqual([false, true, true, false]);
+    const [slept, queued] = [partOf(axis, 1_025, 9_025), partOf(axis, 9_025, 29_025)];
+    expect(slept).toBeGreaterThan(0.15);
+    expect(queued).toBeGreaterThan(slept);
+    expect(1 - slept - queued).toBeGreaterThan(0.5);
+  });
+
+  test("is not shortened where what goes on can be read anyway", () => {
+    const steps = [step("a", 1_100, { durationMs: 400, endedMs: 1_501 }), sleep(1_502, 2_500), step("b", 2_501)];
+    const axis = axisOf(scoreOf(detail(steps, { endedMs: 2_700 }), 0));
+    expect(axis.pieces.some(({ isShortened }) => isShortened)).toBe(false);
+  });
+
+  test("shortens all of many gaps, though each of them is but a small part of the whole", () => {
+    const steps = Array.from({ length: 20 }, (_, n) => [
+      step(`work ${n}`, 1_000 + n * 61_000, { durationMs: 5, endedMs: 1_006 + n * 61_000 }),
+      { ...sleep(1_010 + n * 61_000, 61_900 + n * 61_000), id: `sleep ${n}` },
+    ]).flat();
+    const axis = axisOf(scoreOf(detail(steps, { startedMs: 1_000, endedMs: 1_221_000 }), 0));
+    expect(axis.pieces.filter(({ isShortened }) => isShortened)).toHaveLength(20);
+    const work = steps.filter(({ op }) => op === "StepRun").map(({ startedMs }) => startedMs ?? 0);
+    for (const startMs of work) expect(partOf(axis, startMs, startMs + 5)).toBeGreaterThan(0.0005);
+    const gaps = axis.pieces.flatMap(({ isShortened, from, to }) => (isShortened ? to - from : []));
+    expect(Math.max(...gaps) / Math.min(...gaps)).toBeLessThan(1.01);
+  });
+
+  test("shortens the time in which a resumed run had ended", () => {
+    const log = [fact(1_400, "RUN_FAILED", {}), fact(3_601_000, "RUN_REVIVED", { dropped: [] })];
+    const steps = [step("a", 1_200), step("b", 3_601_100)];
+    const axis = axisOf(scoreOf(detail(steps, { log, endedMs: 3_601_300 }), 0));
+    expect(partOf(axis, 1_400, 3_601_000)).toBeLessThan(0.5);
   });
 
   test("of a run that only sleeps is not shortened, and has round ticks", () => {

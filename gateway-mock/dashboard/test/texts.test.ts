@@ -1,7 +1,15 @@
 import { describe, expect, test } from "vitest";
 import { testOf } from "../src/data/as-test.ts";
 import { compareRuns } from "../src/data/compare.ts";
-import { agoText, countOf, durationText, instantText, sizeText, withLocalTimes } from "../src/data/format.ts";
+import {
+  agoText,
+  countOf,
+  durationText,
+  expectedText,
+  instantText,
+  sizeText,
+  withLocalTimes,
+} from "../src/data/format.ts";
 import { bulkFilter, isFiltered, listQuery, readFilter, spanOf } from "../src/pages/runs-filter.ts";
 import { detail, step } from "./runs.ts";
 
@@ -59,6 +67,12 @@ test("what was and what comes is said in words", () => {
     "12,000 runs",
     "999 B",
     "1.5 MB",
+  ]);
+});
+
+test("what is expected is said to come, in a moment too, and once it is late since when it is due", () => {
+  expect([60_000, 1_900, 0, -1_900, -30_000].map((ms) => expectedText("next", 100_000 + ms, 100_000))).toEqual([
+    ...["next in 1 min", "next in a moment", "next in a moment", "next in a moment", "due 30 s ago"],
   ]);
 });
 

@@ -32,6 +32,13 @@ export function agoText(atMs: number, nowMs: number): string {
   return ms > 0 ? `${length} ago` : `in ${length}`;
 }
 
+/** Of what is to happen: `next in 12 s`, `next in a moment`; once it is late, `due 12 s ago`. */
+export function expectedText(what: string, atMs: number, nowMs: number): string {
+  const ms = atMs - nowMs;
+  if (ms <= -2 * SECOND) return `due ${roughText(-ms)} ago`;
+  return `${what} ${ms < 2 * SECOND ? "in a moment" : `in ${roughText(ms)}`}`;
+}
+
 function roughText(ms: number): string {
   if (ms < 59.5 * SECOND) return `${Math.round(ms / SECOND)} s`;
   if (ms < 59.5 * MINUTE) return `${Math.round(ms / MINUTE)} min`;

@@ -1,5 +1,5 @@
 /** What a run was before it went on: how it had ended, and which of its steps had failed then. From its log. Pure. */
-import type { Fact, RunDetail } from "./types.ts";
+import type { Fact, RunDetail, Step } from "./types.ts";
 import { droppedBy, FAILURE_STEP } from "./undoing.ts";
 
 export interface Revival {
@@ -64,6 +64,12 @@ function failureOf({ atMs, data }: Fact): EarlierFailure {
   };
   const fromMs = step.startedMs ?? atMs;
   return { atMs, fromMs, toMs: step.durationMs === undefined ? atMs : fromMs + step.durationMs, error };
+}
+
+/** How many of its attempts failed, with the one that ended it; 0 of a step that failed at its only attempt. */
+export function failedAttempts({ status, attempt, failedAttempts: earlier }: Step): number {
+  if (status !== "failed" || earlier.length === 0) return earlier.length;
+  return Math.max(attempt + 1, earlier.length);
 }
 
 /** The error in one line. */

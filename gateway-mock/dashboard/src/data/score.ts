@@ -1,11 +1,13 @@
 /**
- * A run as a score: what went on when, step by step, as bars on staves. Steps that ran at the same time are on staves of
- * their own. Pure.
+ * A run as a score, which the page calls its timeline: what went on when, step by step, as bars on staves. Steps that ran
+ * at the same time are on staves of their own. Pure.
  */
+import { durationText } from "./format.ts";
 import { pastOf } from "./revivals.ts";
 import { isEnded, type RunDetail, type Stall, type Step } from "./types.ts";
+import { LATE_MS, type WorkerWait, workerWaitNow, workerWaits } from "./worker-waits.ts";
 
-export type BarKind = "queue" | "attempt" | "failed" | "backoff" | "sleep" | "wait" | "active";
+export type BarKind = "queue" | "attempt" | "failed" | "backoff" | "lost" | "sleep" | "wait" | "active";
 
 export interface Bar {
   readonly kind: BarKind;
@@ -34,34 +36,79 @@ export interface Block {
   readonly stall: Stall;
 }
 
-export interface Score {
+export interface Interval {
   readonly fromMs: number;
   readonly toMs: number;
+}
+
+export interface Score extends Interval {
   readonly staves: readonly (readonly Voice[])[];
   readonly blocks: readonly Block[];
+  /** In which the run had ended, until it was resumed. */
+  readonly ended: readonly Interval[];
+  /** Its function limits how many runs go on at once: in the queue a run may wait for a slot, not for a worker. */
+  readonly isLimited: boolean;
 }
 
 export function scoreOf(run: RunDetail, nowMs: number): Score {
   const endMs = run.endedMs ?? Math.max(nowMs, run.createdMs);
   const childIds = childRunIds(run);
   const attempts = failedSpans(run);
+  const waits = workerWaits(run);
   const steps = run.steps
     .map((step) =>
-      voiceOf(step, { endMs, attempts: attempts.get(step.id) ?? [], childRunId: childIds.get(step.id) ?? null }),
+      voiceOf(step, { endMs, attempts: attempts.get(step.id) ?? [], childRunId: childIds.get(step.id) ?? null, waits }),
     )
     .filter((voice): voice is Voice => voice !== null);
   const firstMs = Math.min(run.startedMs ?? endMs, ...steps.map(({ fromMs }) => fromMs));
-  const voices = [...queueVoice(run.createdMs, firstMs, run.startedMs === null && run.endedMs === null), ...steps];
-  const active = activeVoice(run, steps, endMs);
-  if (active) voices.push(active);
+  const voices = [
+    ...queueVoice(run.createdMs, firstMs, run.startedMs === null && run.endedMs === null),
+    ...steps,
+    ...waitVoices(waits, steps, run),
+  ];
+  const now = nowVoice(run, steps, endMs);
+  if (now) voices.push(now);
   const toMs = Math.max(endMs, ...voices.map((voice) => voice.toMs), run.createdMs + 1);
-  return { fromMs: run.createdMs, toMs, staves: stavesOf(voices), blocks: blocksOf(run.stalls) };
+  const ended = pastOf(run).revivals.map(({ endedMs, atMs }) => ({ fromMs: endedMs, toMs: atMs }));
+  const [staves, blocks] = [stavesOf(voices), blocksOf(run.stalls)];
+  return { fromMs: run.createdMs, toMs, staves, blocks, ended, isLimited: isLimited(run) };
+}
+
+function isLimited({ log = [] }: RunDetail): boolean {
+  const { data } = log.find(({ kind }) => kind === "RUN_CREATED") ?? {};
+  const { run } = (data ?? {}) as { readonly run?: { readonly flow?: { readonly slots?: readonly string[] } | null } };
+  return (run?.flow?.slots ?? []).length > 0;
+}
+
+/** What is written beside a bar that is no step's own doing; null: nothing. */
+export function barNote({ kind, fromMs, toMs, isOpen }: Bar, score: Pick<Score, "isLimited">): string | null {
+  const lasted = durationText(toMs - fromMs);
+  const what = score.isLimited ? "in the queue" : "for a worker";
+  if (kind === "queue") return `${isOpen ? "waiting" : "waited"} ${lasted} ${what}`;
+  if (kind !== "lost") return null;
+  return isOpen ? "worker lost, no other has taken over yet" : `worker lost, another took over after ${lasted}`;
+}
+
+const overlaps = (one: Interval, other: Interval): boolean => one.fromMs < other.toMs && other.fromMs < one.toMs;
+
+/** Waits that no step's own bars show already. */
+function waitVoices(waits: readonly WorkerWait[], steps: readonly Voice[], run: RunDetail): Voice[] {
+  const shown = steps.flatMap(({ bars }) => bars.filter(({ kind }) => kind !== "sleep" && kind !== "wait"));
+  return waits
+    .filter((wait) => !shown.some((bar) => overlaps(bar, wait)))
+    .map((wait) => notedVoice({ ...wait, isOpen: false }, run));
+}
+
+const notedVoice = (bar: Bar, run: RunDetail): Voice =>
+  voiceOfBar(bar, barNote(bar, { isLimited: isLimited(run) }) ?? "");
+
+function voiceOfBar(bar: Bar, name: string): Voice {
+  return { step: null, name, bars: [bar], fromMs: bar.fromMs, toMs: bar.toMs, childRunId: null };
 }
 
 function queueVoice(fromMs: number, toMs: number, isOpen: boolean): Voice[] {
   if (toMs <= fromMs) return [];
-  const bars: Bar[] = [{ kind: "queue", fromMs, toMs, isOpen }];
-  return [{ step: null, name: "in the queue", bars, fromMs, toMs, childRunId: null }];
+  return [voiceOfBar({ kind: "queue", fromMs, toMs, isOpen }, "in the queue")];
 }
 
 interface Span {
@@ -75,10 +122,11 @@ interface StepContext {
   readonly endMs: number;
   readonly attempts: readonly Span[];
   readonly childRunId: string | null;
+  readonly waits: readonly WorkerWait[];
 }
 
 /** Null: nothing of it has begun. */
-function voiceOf(step: Step, { endMs, attempts, childRunId }: StepContext): Voice | null {
+function voiceOf(step: Step, { endMs, attempts, childRunId, waits }: StepContext): Voice | null {
   const bars: Bar[] = [];
   const stepEndMs = step.endedMs ?? endMs;
   for (const [index, { fromMs, toMs, dueMs }] of attempts.entries()) {
@@ -86,7 +134,8 @@ function voiceOf(step: Step, { endMs, attempts, childRunId }: StepContext): Voic
     if (dueMs === null) continue;
     const nextMs = attempts[index + 1]?.fromMs ?? (step.endedMs === null ? Math.min(dueMs, endMs) : step.startedMs);
     if (nextMs !== null && nextMs > toMs) {
-      bars.push({ kind: "backoff", fromMs: toMs, toMs: nextMs, isOpen: step.endedMs === null && dueMs > endMs });
+      const isOpen = step.endedMs === null && dueMs > endMs;
+      bars.push(...barsUntil({ fromMs: toMs, toMs: nextMs }, dueMs, { isOpen, waits }));
     }
   }
   const last = lastBar(step, stepEndMs, attempts.length);
@@ -95,6 +144,20 @@ function voiceOf(step: Step, { endMs, attempts, childRunId }: StepContext): Voic
   const end = bars.at(-1);
   if (!first || !end) return null;
   return { step, name: step.name ?? step.id, bars, fromMs: first.fromMs, toMs: end.toMs, childRunId };
+}
+
+/** Until the next attempt: first it is not due, then no worker begins it. */
+function barsUntil(
+  { fromMs, toMs }: Interval,
+  dueMs: number,
+  { isOpen, waits }: { readonly isOpen: boolean; readonly waits: readonly WorkerWait[] },
+): Bar[] {
+  const lateFromMs = Math.max(fromMs, dueMs);
+  if (isOpen || toMs - lateFromMs < LATE_MS) return [{ kind: "backoff", fromMs, toMs, isOpen }];
+  const late = { fromMs: lateFromMs, toMs };
+  const isLost = waits.some((wait) => wait.kind === "lost" && overlaps(wait, late));
+  const before: Bar[] = lateFromMs > fromMs ? [{ kind: "backoff", fromMs, toMs: lateFromMs, isOpen: false }] : [];
+  return [...before, { kind: isLost ? "lost" : "queue", ...late, isOpen: false }];
 }
 
 /** The attempt that ended it, or the wait. Of a step whose result was kept from another run nothing went on here. */
@@ -148,14 +211,19 @@ export function childRunIds(run: RunDetail): Map<string, string> {
   return found;
 }
 
-/** What a worker does now is stored when it is done; until then the run's own word says what it is. */
+/** What goes on now: that no worker has the run, or what its worker does, which is stored only when it is done. */
+function nowVoice(run: RunDetail, steps: readonly Voice[], endMs: number): Voice | null {
+  const lastMs = Math.max(run.createdMs, ...steps.map(({ toMs }) => Math.min(toMs, endMs)));
+  const wait = workerWaitNow(run, { lastMs, nowMs: endMs });
+  return wait ? notedVoice({ ...wait, isOpen: true }, run) : activeVoice(run, steps, endMs);
+}
+
 function activeVoice(run: RunDetail, steps: readonly Voice[], endMs: number): Voice | null {
   if (isEnded(run.status) || run.status !== "RUNNING" || run.startedMs === null) return null;
   if (steps.some(({ bars }) => bars.some(({ kind, isOpen }) => isOpen && kind !== "backoff"))) return null;
   const fromMs = Math.max(run.startedMs, ...steps.map(({ toMs }) => toMs));
   if (fromMs >= endMs) return null;
-  const bars: Bar[] = [{ kind: "active", fromMs, toMs: endMs, isOpen: true }];
-  return { step: null, name: run.waiting?.step ?? "with a worker", bars, fromMs, toMs: endMs, childRunId: null };
+  return voiceOfBar({ kind: "active", fromMs, toMs: endMs, isOpen: true }, run.waiting?.step ?? "with a worker");
 }
 
 /** Each voice on the first stave that is free. */

@@ -1,9 +1,10 @@
 /**
  * Where a moment is on a score's axis. Long times in which nothing but waiting goes on are drawn shorter than they were,
- * or a night's sleep would leave no room for the steps around it. Pure.
+ * or a night's sleep would leave no room for the steps around it; but not so short that they cannot be read themselves.
+ * Pure.
  */
 import { durationText } from "./format.ts";
-import type { Score } from "./score.ts";
+import type { Bar, BarKind, Interval, Score } from "./score.ts";
 
 export interface Piece {
   readonly fromMs: number;
@@ -19,33 +20,89 @@ export interface Axis {
   readonly at: (ms: number) => number;
 }
 
-/** A wait is drawn shorter where it takes more than this part of the whole. */
-const LONG_PART = 0.3;
-/** How much of the axis it has then, compared with what goes on. */
-const SHORT_PART = 0.18;
+/** Bars in which code runs. In those of the other kinds the run only waits. */
+const BUSY: ReadonlySet<BarKind> = new Set<BarKind>(["attempt", "failed", "active"]);
+/** How much of the axis the time in which something goes on is worth: for each attempt, up to so many, and by itself. */
+const MOST_ATTEMPTS = 6;
+const WORTH_BY_ITSELF = 0.3;
+/** And each long gap, up to so many, in the same measure. */
+const WORTH_OF_GAP = 1.5;
+const MOST_GAPS = 4;
+/** Of all gaps together: one that is shorter is none that a reader looks for. */
+const GAP_PART = 0.05;
+/** Time in which something goes on is left as it is while it has so much of what it is worth. */
+const READABLE = 0.5;
+/** The longest gap is drawn at most so many times as wide as the shortest that is drawn shorter. */
+const MOST_TIMES = 3;
 
-export function axisOf({ fromMs, toMs, staves, blocks }: Score): Axis {
-  const busy = staves.flat().flatMap(({ bars }) => bars.filter(({ kind }) => kind !== "sleep" && kind !== "wait"));
-  const spans = union([...busy, ...blocks].map((one) => [Math.max(fromMs, one.fromMs), Math.min(toMs, one.toMs)]));
-  const cuts = spansBetween(spans, fromMs, toMs);
-  const isLong = ({ ms, isBusy }: Cut): boolean => !isBusy && ms > LONG_PART * (toMs - fromMs);
-  const keptMs = cuts.reduce((sum, cut) => sum + (isLong(cut) ? 0 : cut.ms), 0);
-  const shortMs = keptMs * SHORT_PART;
-  const widths = cuts.map((cut) => {
-    const isShortened = keptMs > 0 && isLong(cut) && cut.ms > shortMs;
-    return { isShortened, width: isShortened ? shortMs : cut.ms };
-  });
-  const total = widths.reduce((sum, { width }) => sum + width, 0) || 1;
+export function axisOf(score: Score): Axis {
+  const cuts = cutsOf(score);
+  const widths = widthsOf(cuts, score.staves.flat().flatMap(({ bars }) => bars.filter(isBusy)).length);
+  const total = widths.reduce((sum, width) => sum + width, 0) || 1;
   let at = 0;
-  let ms = fromMs;
-  const pieces = cuts.map((cut, index) => {
-    const { width = 0, isShortened = false } = widths[index] ?? {};
-    const piece = { fromMs: ms, toMs: ms + cut.ms, from: at, to: at + width / total, isShortened };
+  const pieces = cuts.map(({ fromMs, toMs }, index) => {
+    const width = widths[index] ?? 0;
+    const piece = { fromMs, toMs, from: at, to: at + width / total, isShortened: width < toMs - fromMs };
     at = piece.to;
-    ms = piece.toMs;
     return piece;
   });
   return { pieces, at: (moment) => place(pieces, moment) };
+}
+
+const isBusy = ({ kind }: Bar): boolean => BUSY.has(kind);
+
+/** Of each cut: as many milliseconds as it took, or fewer. */
+function widthsOf(cuts: readonly Cut[], attempts: number): number[] {
+  const lengths = cuts.map(({ fromMs, toMs }) => toMs - fromMs);
+  const workMs = cuts.reduce((sum, cut, index) => sum + (cut.isGap ? 0 : (lengths[index] ?? 0)), 0);
+  const gaps = longGaps(
+    cuts.map(({ isGap }, index) => (isGap ? (lengths[index] ?? 0) : 0)),
+    workMs,
+  );
+  const gapsMs = gaps.reduce((sum, length) => sum + length, 0);
+  const keptMs = lengths.reduce((sum, length) => sum + length, 0) - gapsMs;
+  const worth = WORTH_BY_ITSELF + Math.min(MOST_ATTEMPTS, attempts);
+  const count = gaps.filter((length) => length > 0 && length >= GAP_PART * gapsMs).length;
+  const part = worth / (worth + WORTH_OF_GAP * Math.min(MOST_GAPS, count));
+  if (keptMs === 0 || keptMs >= READABLE * part * (keptMs + gapsMs)) return lengths;
+  const shares = shared(gaps, (keptMs * (1 - part)) / part);
+  return lengths.map((length, index) => (gaps[index] === 0 ? length : (shares[index] ?? 0)));
+}
+
+/** Without the shortest ones, which together take no longer than the work does: they are drawn as they are, too. */
+function longGaps(gaps: readonly number[], workMs: number): number[] {
+  const long = [...gaps];
+  let sum = 0;
+  for (const [index, length] of [...gaps.entries()].sort(([, a], [, b]) => a - b)) {
+    sum += length;
+    if (sum > workMs) break;
+    long[index] = 0;
+  }
+  return long;
+}
+
+/**
+ * Shares out `room` among gaps: none has more than its length, and of the others a longer one has more, but not as much
+ * more as it is longer.
+ */
+function shared(lengths: readonly number[], room: number): number[] {
+  let open = lengths.flatMap((length, index) => (length > 0 ? [{ length, index }] : []));
+  const shares = lengths.map(() => 0);
+  let left = room;
+  for (;;) {
+    const shortest = Math.min(...open.map(({ length }) => length));
+    const weights = open.map(({ length }) => Math.min(MOST_TIMES, 1 + Math.log10(length / shortest)));
+    const unit = left / weights.reduce((sum, weight) => sum + weight, 0);
+    const fits = open.filter(({ length }, index) => length <= unit * (weights[index] ?? 0));
+    for (const [place, { index }] of open.entries()) shares[index] = unit * (weights[place] ?? 0);
+    if (fits.length === 0) return shares;
+    for (const { index, length } of fits) {
+      shares[index] = length;
+      left -= length;
+    }
+    open = open.filter((one) => !fits.includes(one));
+    if (open.length === 0) return shares;
+  }
 }
 
 function place(pieces: readonly Piece[], ms: number): number {
@@ -55,33 +112,41 @@ function place(pieces: readonly Piece[], ms: number): number {
   return piece.from + Math.min(1, Math.max(0, part)) * (piece.to - piece.from);
 }
 
-type Span = readonly [from: number, to: number];
+interface Cut extends Interval {
+  /** Nothing but waiting goes on. */
+  readonly isGap: boolean;
+}
 
-function union(spans: readonly Span[]): Span[] {
-  const merged: [number, number][] = [];
-  for (const [from, to] of [...spans].filter(([a, b]) => b > a).sort((a, b) => a[0] - b[0])) {
+/** The whole time, cut where the run begins or ceases to wait, and where it waits for something else. */
+function cutsOf({ fromMs, toMs, staves, blocks, ended }: Score): Cut[] {
+  const bars = staves.flat().flatMap((voice) => voice.bars);
+  const busy = union([...bars.filter(isBusy), ...blocks]);
+  const waits = bars.filter((bar) => !isBusy(bar));
+  const named = [...waits, ...ended.map((one) => ({ ...one, kind: "ended" as const }))];
+  const edges = [...busy, ...named].flatMap((one) => [one.fromMs, one.toMs]);
+  const inside = [...new Set([fromMs, ...edges.filter((ms) => ms > fromMs && ms < toMs), toMs])].sort((a, b) => a - b);
+  const cuts: (Cut & { readonly what: string })[] = [];
+  for (const [index, from] of inside.slice(0, -1).entries()) {
+    const to = inside[index + 1] ?? toMs;
+    const isIn = (one: Interval): boolean => one.fromMs <= from && to <= one.toMs;
+    const kinds = busy.some(isIn) ? [] : named.filter(isIn).map(({ kind }) => kind);
+    const what = [...new Set(kinds)].sort().join();
+    const last = cuts.at(-1);
+    if (last?.what === what) cuts[cuts.length - 1] = { ...last, toMs: to };
+    else cuts.push({ fromMs: from, toMs: to, isGap: what !== "", what });
+  }
+  return cuts;
+}
+
+function union(intervals: readonly Interval[]): Interval[] {
+  const merged: Interval[] = [];
+  for (const { fromMs, toMs } of [...intervals].sort((a, b) => a.fromMs - b.fromMs)) {
     const last = merged.at(-1);
-    if (last && from <= last[1]) last[1] = Math.max(last[1], to);
-    else merged.push([from, to]);
+    if (last && fromMs <= last.toMs) {
+      merged[merged.length - 1] = { fromMs: last.fromMs, toMs: Math.max(last.toMs, toMs) };
+    } else if (toMs > fromMs) merged.push({ fromMs, toMs });
   }
   return merged;
-}
-
-interface Cut {
-  readonly ms: number;
-  readonly isBusy: boolean;
-}
-
-function spansBetween(spans: readonly Span[], fromMs: number, toMs: number): Cut[] {
-  const cuts: Cut[] = [];
-  let at = fromMs;
-  for (const [from, to] of spans) {
-    if (from > at) cuts.push({ ms: from - at, isBusy: false });
-    cuts.push({ ms: to - from, isBusy: true });
-    at = to;
-  }
-  if (toMs > at) cuts.push({ ms: toMs - at, isBusy: false });
-  return cuts;
 }
 
 export interface Tick {
@@ -90,11 +155,13 @@ export interface Tick {
   readonly ms: number;
 }
 
-/** Round times, as many as there is room for; none where the axis is shortened. */
+/** Round times, as many as there is room for, with `wanted` on the whole axis; none where it is shortened. */
 export function ticksOf(axis: Axis, fromMs: number, wanted: number): Tick[] {
   const shown = axis.pieces.filter(({ isShortened }) => !isShortened);
   const shownMs = shown.reduce((sum, piece) => sum + piece.toMs - piece.fromMs, 0);
-  const stepMs = roundStep(shownMs / Math.max(1, wanted));
+  const shownPart = shown.reduce((sum, piece) => sum + piece.to - piece.from, 0);
+  // A step is rounded up, so that a little less is asked for.
+  const stepMs = roundStep((0.8 * shownMs) / Math.max(1, wanted * shownPart));
   const ticks: Tick[] = [];
   for (const { fromMs: from, toMs: to } of shown) {
     for (let ms = Math.ceil((from - fromMs) / stepMs) * stepMs; ms <= to - fromMs; ms += stepMs) {

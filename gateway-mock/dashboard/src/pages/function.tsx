@@ -4,9 +4,10 @@ import { useState } from "preact/hooks";
 import { mayChange, post, type Trouble, troubleOf } from "../data/api.ts";
 import { countText, durationText } from "../data/format.ts";
 import { usePolled } from "../data/polled.ts";
-import { type Percentiles, partText, rateText, statsOf } from "../data/stats.ts";
+import { partText, rateText, statsOf } from "../data/stats.ts";
 import type { FunctionDetail, RunPage } from "../data/types.ts";
 import { Dialog } from "../parts/dialog.tsx";
+import { Figure, TimeFigures } from "../parts/figure.tsx";
 import { JsonView } from "../parts/json-view.tsx";
 import { Problem } from "../parts/notice.tsx";
 import { RunRow } from "../parts/run-row.tsx";
@@ -92,7 +93,8 @@ export function FunctionPage({ params }: ViewProps): JSX.Element {
 
 function Figures({ page }: { readonly page: RunPage | null }): JSX.Element {
   if (page === null) return <p class="lead">Asking the gateway for its newest runs …</p>;
-  const { count, ended, failed, going, perMinute, tookMs, queuedMs } = statsOf(page.runs);
+  const stats = statsOf(page.runs);
+  const { count, ended, failed, going, perMinute } = stats;
   return (
     <section aria-label="Figures">
       <dl class="figures">
@@ -100,30 +102,9 @@ function Figures({ page }: { readonly page: RunPage | null }): JSX.Element {
         <Figure name="a minute, of the newest" value={perMinute === null ? "–" : rateText(perMinute)} />
         <Figure name="going on" value={countText(going)} />
         <Figure name="failed, of those that ended" value={partText(failed, ended)} isBad={failed > 0} />
-        <Figure name="took, p50 and p99" value={pairText(tookMs)} />
-        <Figure name="in the queue, p50 and p99" value={pairText(queuedMs)} />
+        <TimeFigures stats={stats} />
       </dl>
     </section>
-  );
-}
-
-const pairText = (times: Percentiles | null): string =>
-  times === null ? "–" : `${durationText(times.p50)} · ${durationText(times.p99)}`;
-
-function Figure({
-  name,
-  value,
-  isBad = false,
-}: {
-  readonly name: string;
-  readonly value: string;
-  readonly isBad?: boolean;
-}): JSX.Element {
-  return (
-    <div class="card figure">
-      <dt>{name}</dt>
-      <dd class={isBad ? "error-note" : undefined}>{value}</dd>
-    </div>
   );
 }
 

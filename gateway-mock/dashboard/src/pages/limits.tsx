@@ -1,10 +1,12 @@
 /** Concurrency limits and throttles: what is in use of each key, who holds its places, and who waits for one. */
 import type { JSX } from "preact";
+import { nowMs } from "../data/clock.ts";
 import type { KeyInUse, LimitedRun, LimitInUse } from "../data/event-types.ts";
 import { countOf, countText, durationText } from "../data/format.ts";
 import { usePolled } from "../data/polled.ts";
 import { Problem } from "../parts/notice.tsx";
-import { Ago, Lasted } from "../parts/time.tsx";
+import { Expected, Lasted } from "../parts/time.tsx";
+import { Words } from "../parts/words.tsx";
 
 export function Limits(): JSX.Element {
   const { value, problem } = usePolled<{ limits: readonly LimitInUse[] }>("/v1/limits", {
@@ -34,11 +36,16 @@ export function Limits(): JSX.Element {
   );
 }
 
-const SCOPES = { fn: "", env: " of all functions of the environment", account: " of all environments" } as const;
+const SCOPES = {
+  fn: "",
+  env: " across all functions of the environment",
+  account: " across all environments",
+} as const;
 
+/** On the plain protocol each parallel step of a run is a request of its own, and has a slot. */
 function ruleText({ kind, limit, key, scope = "fn", periodMs = 0, burst = 0 }: LimitInUse): string {
-  const each = key === null ? "" : ` for each ${key}`;
-  if (kind === "concurrency") return `${countOf(limit, "step")} at once${each}${SCOPES[scope]}`;
+  const each = key === null ? "" : ` for each \`${key}\``;
+  if (kind === "concurrency") return `${countOf(limit, "run")} at a time${each}${SCOPES[scope]}`;
   const more = burst > 0 ? `, and ${countText(burst)} more at once` : "";
   return `${countOf(limit, "start")} in ${durationText(periodMs)}${each}${more}`;
 }
@@ -56,7 +63,9 @@ function Card({ limit }: { readonly limit: LimitInUse }): JSX.Element {
         <p class="faint">{kind === "concurrency" ? "Concurrency" : "Throttle"}</p>
       </div>
       <p class="lead">
-        <bdi>{ruleText(limit)}</bdi>
+        <bdi>
+          <Words text={ruleText(limit)} />
+        </bdi>
       </p>
       {uses.length === 0 && <p class="faint">Nothing is in use.</p>}
       <ul class="uses">
@@ -89,18 +98,18 @@ function Use({ limit, use }: { readonly limit: LimitInUse; readonly use: KeyInUs
       {nextStartMs !== null && (
         <p>
           <span>
-            The next may start <Ago atMs={nextStartMs} />
+            <Expected what="The next may start" atMs={Math.max(nextStartMs, nowMs.value)} />
           </span>
         </p>
       )}
-      <RunsOf title="held by" runs={holders} more={taken - holders.length} />
-      <RunsOf title="waited for by" runs={waiters} more={waiting - waiters.length} />
+      <RunsOf title={(runs) => `held by ${runs}`} runs={holders} more={taken - holders.length} />
+      <RunsOf title={(runs) => `${runs} waiting`} runs={waiters} more={waiting - waiters.length} />
     </div>
   );
 }
 
 interface RunsOfProps {
-  readonly title: string;
+  readonly title: (runs: string) => string;
   readonly runs: readonly LimitedRun[];
   readonly more: number;
 }
@@ -109,9 +118,7 @@ function RunsOf({ title, runs, more }: RunsOfProps): JSX.Element | null {
   if (runs.length === 0) return null;
   return (
     <details class="runs-of">
-      <summary>
-        {title} {countOf(runs.length + Math.max(0, more), "step")}
-      </summary>
+      <summary>{title(countOf(runs.length + Math.max(0, more), "run"))}</summary>
       <ul>
         {runs.map(({ runId, functionId, sinceMs }, index) => (
           <li key={`${runId} ${index.toString()}`}>

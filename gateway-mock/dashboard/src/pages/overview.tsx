@@ -10,9 +10,10 @@ import { linkText } from "../data/link.ts";
 import { type Polled, usePolled, useRead } from "../data/polled.ts";
 import { type Second, seconds, startRates } from "../data/rates.ts";
 import { readCauses } from "../data/read-causes.ts";
-import { type Percentiles, statsOf } from "../data/stats.ts";
+import { statsOf } from "../data/stats.ts";
 import type { RunPage, Worker } from "../data/types.ts";
 import { isAnswered, link } from "../data/watch-link.ts";
+import { Figure, TimeFigures } from "../parts/figure.tsx";
 import { FirstSteps } from "../parts/first-steps.tsx";
 import { Problem } from "../parts/notice.tsx";
 import { RateChart } from "../parts/rate-chart.tsx";
@@ -177,10 +178,11 @@ function NewestRuns({ page }: { readonly page: RunPage | null }): JSX.Element {
         <a href="/ui/runs">All runs</a>
       </div>
       {newest !== null && newest.count > 0 && (
-        <p class="lead">
-          Of the last {countText(newest.count)}: in the queue {pairText(newest.queuedMs)}, took{" "}
-          {pairText(newest.tookMs)} (p50 and p99), {countText(newest.failed)} failed.
-        </p>
+        <dl class="figures">
+          <Figure name={page?.nextCursor === null ? "runs" : "newest runs"} value={countText(newest.count)} />
+          <Figure name="failed" value={countText(newest.failed)} isBad={newest.failed > 0} />
+          <TimeFigures stats={newest} />
+        </dl>
       )}
       {page?.runs.length === 0 && (
         <div class="empty">
@@ -202,18 +204,6 @@ function NewestRuns({ page }: { readonly page: RunPage | null }): JSX.Element {
 
 const countOrDash = (count: number | null | undefined): string => (typeof count === "number" ? countText(count) : "–");
 const lengthOrDash = (ms: number | null | undefined): string => (typeof ms === "number" ? durationText(ms) : "–");
-const pairText = (times: Percentiles | null): string =>
-  times === null ? "–" : `${durationText(times.p50)} · ${durationText(times.p99)}`;
-
-function Figure({ name, value }: { readonly name: string; readonly value: string }): JSX.Element {
-  return (
-    <div class="card figure">
-      <dt>{name}</dt>
-      <dd>{value}</dd>
-    </div>
-  );
-}
-
 interface Histogram {
   readonly sum: number;
   readonly count: number;

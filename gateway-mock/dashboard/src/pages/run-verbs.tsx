@@ -100,8 +100,8 @@ function TestDialog({ run, onClose }: { readonly run: RunDetail; readonly onClos
   return (
     <Dialog title="This run as a test" onClose={onClose}>
       <p>
-        Its event, and for each step what it gave.{" "}
-        {isGraph ? "It runs as it is." : "The function comes from where your code has it."}
+        The test replays this run: the same event, and for each step the result that it had.{" "}
+        {isGraph ? "It needs nothing from your code." : "Change the import to where your code exports the function."}
       </p>
       <pre class="long" tabIndex={0}>
         {text}

@@ -1,4 +1,4 @@
-/** One run: why it is where it is, its score, its steps, and what can be done with it. */
+/** One run: why it is where it is, its timeline, its steps, and what can be done with it. */
 import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { mayChange } from "../data/api.ts";
@@ -14,9 +14,11 @@ import { CopyButton, JsonView } from "../parts/json-view.tsx";
 import { useKeptFocus } from "../parts/kept-focus.ts";
 import { NotHere } from "../parts/not-here.tsx";
 import { Problem } from "../parts/notice.tsx";
+import { ScoreLegend } from "../parts/score-legend.tsx";
 import { ScoreView } from "../parts/score-view.tsx";
 import { STATUS_WORDS, StatusMark } from "../parts/status.tsx";
 import { Ago, Lasted } from "../parts/time.tsx";
+import { Words } from "../parts/words.tsx";
 import { ForkDialog } from "./fork-dialog.tsx";
 import { RunFacts } from "./run-facts.tsx";
 import { RunGraph } from "./run-graph.tsx";
@@ -43,7 +45,7 @@ export function RunPage({ params }: ViewProps): JSX.Element {
 
 function RunView({ run }: { readonly run: RunDetail }): JSX.Element {
   const [selected, setSelected] = useState<string | null>(null);
-  // Once a step was chosen in the score it stays there which one is selected: nothing jumps when the list is opened.
+  // Once a step was chosen in the timeline it stays there which one is selected: nothing jumps when the list is opened.
   const [isChosen, setChosen] = useState(false);
   const [forked, setForked] = useState<Step | null>(null);
   const mayFork = mayChange() && isEnded(run.status);
@@ -62,7 +64,9 @@ function RunView({ run }: { readonly run: RunDetail }): JSX.Element {
       <Head run={run} />
       {run.waiting && (
         <p class="notice">
-          <bdi>{withLocalTimes(run.waiting.message)}</bdi>{" "}
+          <bdi>
+            <Words text={withLocalTimes(run.waiting.message)} />
+          </bdi>{" "}
           {run.waiting.runId !== null && <a href={runHref(run.waiting.runId)}>Show that run</a>}
         </p>
       )}
@@ -79,11 +83,11 @@ function RunView({ run }: { readonly run: RunDetail }): JSX.Element {
       )}
       {isOfGraph(run.eventName) && <RunGraph run={run} />}
       <section aria-labelledby="score">
-        <h2 id="score">Score</h2>
+        <h2 id="score">Timeline</h2>
         <div class="card">
           <ScoreView score={score} selected={selected} onSelect={select} />
           {isChosen && selected !== null && <SelectedStep run={run} selected={selected} onFork={forkFrom} />}
-          <Legend />
+          <ScoreLegend score={score} />
         </div>
         <Blocks score={score} />
       </section>
@@ -235,29 +239,6 @@ function Relatives({ run }: { readonly run: RunDetail }): JSX.Element | null {
               <a href={`/ui/compare?a=${encodeURIComponent(runId)}&b=${encodeURIComponent(run.id)}`}>compare</a>
             </>
           )}
-        </li>
-      ))}
-    </ul>
-  );
-}
-
-const LEGEND: readonly [kind: string, text: string][] = [
-  ["queue", "queue"],
-  ["attempt", "step"],
-  ["failed", "failed attempt"],
-  ["backoff", "until the next attempt"],
-  ["sleep", "sleep"],
-  ["wait", "wait"],
-  ["blocked", "main thread blocked"],
-];
-
-function Legend(): JSX.Element {
-  return (
-    <ul class="legend" aria-label="Legend">
-      {LEGEND.map(([kind, text]) => (
-        <li key={kind}>
-          <i class={`swatch ${kind}`} />
-          {text}
         </li>
       ))}
     </ul>

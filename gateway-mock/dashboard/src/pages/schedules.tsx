@@ -6,7 +6,7 @@ import { graphHref } from "../data/graphs.ts";
 import { usePolled } from "../data/polled.ts";
 import { Problem } from "../parts/notice.tsx";
 import { StatusMark } from "../parts/status.tsx";
-import { Ago } from "../parts/time.tsx";
+import { Ago, Expected } from "../parts/time.tsx";
 
 export function Schedules(): JSX.Element {
   const { value, problem } = usePolled<{ schedules: readonly Schedule[] }>("/v1/schedules", {
@@ -59,7 +59,7 @@ function Row({ schedule }: { readonly schedule: Schedule }): JSX.Element {
       </p>
       <p class="schedule-last">
         {last === null ? (
-          "has not come yet"
+          "has not run yet"
         ) : (
           <a href={`/ui/runs/${encodeURIComponent(last.runId)}`}>
             <StatusMark status={last.status} isShort /> last <Ago atMs={last.createdMs} />
@@ -77,11 +77,7 @@ interface NextProps {
 }
 
 function Next({ nextMs, dueMs, isPaused }: NextProps): JSX.Element {
-  if (dueMs === null) return <>nothing stands for its next tick; a gateway makes it anew within a minute</>;
+  if (dueMs === null) return <>its next run is not planned; a gateway plans it within a minute</>;
   if (isPaused && nextMs <= nowMs.value) return <>waits until its function is resumed</>;
-  return (
-    <>
-      next <Ago atMs={Math.max(nextMs, dueMs)} />
-    </>
-  );
+  return <Expected what="next" atMs={Math.max(nextMs, dueMs)} />;
 }

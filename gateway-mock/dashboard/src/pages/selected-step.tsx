@@ -1,4 +1,4 @@
-/** Under the score: the step that is selected in it, and what can be done with it, without looking for it in the list. */
+/** Under the timeline: the step that is selected in it, and what can be done with it, without looking for it in the list. */
 import type { JSX } from "preact";
 import type { RunDetail, Step } from "../data/types.ts";
 import { StepMark } from "./step-list.tsx";

@@ -1,8 +1,8 @@
 /** The steps in the order in which the run met them; each opens to what it gave or failed with. */
 import type { JSX } from "preact";
 import { nowMs } from "../data/clock.ts";
-import { agoText, countOf, durationText, instantText } from "../data/format.ts";
-import { type EarlierFailure, pastOf } from "../data/revivals.ts";
+import { countOf, durationText, expectedText, instantText } from "../data/format.ts";
+import { type EarlierFailure, failedAttempts, pastOf } from "../data/revivals.ts";
 import { isEnded, type RunDetail, type Step } from "../data/types.ts";
 import { FAILURE_STEP } from "../data/undoing.ts";
 import { ErrorView } from "../parts/error-view.tsx";
@@ -97,10 +97,11 @@ function noteOf(step: Step, { now, earlier, undoes }: StepContext): string {
   const parts = [step.id === FAILURE_STEP ? "the undoing begins" : undoes ? "compensation" : kind];
   if (step.kept) parts.push("kept from the run it was forked from");
   if (step.edited) parts.push("its result was given");
-  if (step.failedAttempts.length > 0) parts.push(countOf(step.failedAttempts.length, "failed attempt"));
+  const failed = failedAttempts(step);
+  if (failed > 0) parts.push(countOf(failed, "failed attempt"));
   if (earlier.length > 0) parts.push("failed before the run went on");
   if (step.endedMs === null && step.dueMs !== null) {
-    parts.push(`${step.status === "retrying" ? "next attempt" : "ends"} ${agoText(step.dueMs, now)}`);
+    parts.push(expectedText(step.status === "retrying" ? "next attempt" : "ends", step.dueMs, now));
   }
   return parts.join(" · ");
 }

@@ -13,7 +13,7 @@ export function StatePairs({ state }: { readonly state: WorkerState }): JSX.Elem
       <dd>{mainLagMs === 0 ? "responsive" : `blocked for ${durationText(mainLagMs)}`}</dd>
       {isolation !== null && (
         <>
-          <dt>Pool of threads</dt>
+          <dt>Pool threads</dt>
           <dd>{poolText(isolation)}</dd>
         </>
       )}
@@ -22,7 +22,7 @@ export function StatePairs({ state }: { readonly state: WorkerState }): JSX.Elem
         {sizeText(process.rssBytes)}
         {process.cpuShare !== null && `, ${process.cpuShare} of a processor`}, pid {process.pid}
       </dd>
-      <dt>Said</dt>
+      <dt>Last report</dt>
       <dd>{durationText(state.ageMs)} ago</dd>
     </>
   );
@@ -30,15 +30,16 @@ export function StatePairs({ state }: { readonly state: WorkerState }): JSX.Elem
 
 function poolText({ threads, busy, queued, oldestMs, overruns, crashes, recycled, abandoned }: Isolation): string {
   const past = [
-    [overruns, "overrun"] as const,
+    [overruns, "timeout", "timeouts"] as const,
     [crashes, "crash", "crashes"] as const,
-    [recycled, "recycled", "recycled"] as const,
-    [abandoned, "left behind", "left behind"] as const,
+    [recycled, "thread replaced", "threads replaced"] as const,
+    [abandoned, "thread that could not be ended", "threads that could not be ended"] as const,
   ].flatMap(([count, one, many]) => (count === 0 ? [] : [countOf(count, one, many)]));
-  const now = threads === 0 ? "none is started" : `${countText(busy)} of ${countText(threads)} at work`;
+  const now = threads === 0 ? "none running" : `${countText(busy)} of ${countText(threads)} busy`;
   const waiting = queued === 0 ? [] : [`${countOf(queued, "turn waits", "turns wait")}`];
   const oldest = oldestMs === null ? [] : [`the oldest for ${durationText(oldestMs)}`];
-  return [now, ...waiting, ...oldest, ...past].join(", ");
+  const before = past.length === 0 ? "" : `; so far: ${past.join(", ")}`;
+  return `${[now, ...waiting, ...oldest].join(", ")}${before}`;
 }
 
 /** All of the rest, folded: for the one who looks for what is wrong. */

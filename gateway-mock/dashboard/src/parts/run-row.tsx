@@ -5,6 +5,7 @@ import { graphOfRunText } from "../data/graphs.ts";
 import type { Run } from "../data/types.ts";
 import { StatusMark } from "./status.tsx";
 import { Ago, Lasted } from "./time.tsx";
+import { Words } from "./words.tsx";
 
 export function RunRow({ run }: { readonly run: Run }): JSX.Element {
   const { id, functionId, eventName, graph, status, createdMs, startedMs, endedMs } = run;
@@ -42,7 +43,13 @@ export function RunRow({ run }: { readonly run: Run }): JSX.Element {
 
 /** What is worth saying of it: why it waits, what it failed with, or else where it comes from. */
 function Note({ run: { waiting, status, error, eventName, id } }: { readonly run: Run }): JSX.Element {
-  if (waiting) return <bdi>{withLocalTimes(waiting.message)}</bdi>;
+  if (waiting) {
+    return (
+      <bdi>
+        <Words text={withLocalTimes(waiting.message)} />
+      </bdi>
+    );
+  }
   if (status === "FAILED" || status === "CANCELLED") {
     const { name, message } = (error ?? {}) as { readonly name?: string; readonly message?: string };
     if (message !== undefined)

@@ -1,14 +1,14 @@
-/** Draws a score: staves with bars on a time axis, blocked time hatched across all of them. */
+/** Draws a score, the timeline of a run: staves with bars on a time axis, blocked time hatched across all of them. */
 import type { JSX } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { durationText } from "../data/format.ts";
-import type { Bar, Block, Score, Voice } from "../data/score.ts";
-import { type Axis, axisOf, ticksOf, tickTexts } from "../data/time-axis.ts";
+import { type Bar, type Block, barNote, type Score, type Voice } from "../data/score.ts";
+import { axisOf } from "../data/time-axis.ts";
+import { AxisLines, Breaks, SIDE, TOP } from "./score-axis.tsx";
+import { BAR_WORDS } from "./score-legend.tsx";
 
 const STAVE = 44;
 const BAR = 16;
-const TOP = 30;
-const SIDE = 14;
 const LETTER = 7.2;
 
 export interface ScoreViewProps {
@@ -40,7 +40,7 @@ export function ScoreView({ score, selected, onSelect }: ScoreViewProps): JSX.El
   const steps = score.staves.flat().filter(({ step }) => step !== null).length;
   const lasted = durationText(score.toMs - score.fromMs);
   return (
-    <div ref={ref} class="score" tabIndex={0} role="group" aria-label="Score of the run">
+    <div ref={ref} class="score" tabIndex={0} role="group" aria-label="Timeline of the run">
       {width > 0 && (
         <svg
           width={width}
@@ -63,7 +63,8 @@ export function ScoreView({ score, selected, onSelect }: ScoreViewProps): JSX.El
           {score.staves.map((stave, index) =>
             stave.map((voice) => (
               <VoiceView
-                key={voice.step?.id ?? voice.name}
+                key={keyOf(voice)}
+                score={score}
                 voice={voice}
                 y={middle(index)}
                 x={x}
@@ -72,16 +73,20 @@ export function ScoreView({ score, selected, onSelect }: ScoreViewProps): JSX.El
               />
             )),
           )}
+          {score.staves.map((_, index) => (
+            <Breaks key={`breaks ${index.toString()}`} axis={axis} x={x} y={middle(index)} />
+          ))}
           {score.blocks.map((block) => (
             <BlockView key={block.fromMs} block={block} x={x} height={height} />
           ))}
           {score.staves.map((stave, index) =>
             stave.map((voice, place) => (
-              <VoiceName
-                key={voice.step?.id ?? voice.name}
+              <VoiceNames
+                key={keyOf(voice)}
+                score={score}
                 voice={voice}
                 y={middle(index)}
-                from={x(voice.fromMs)}
+                x={x}
                 roomTo={place + 1 < stave.length ? x(stave[place + 1]?.fromMs ?? 0) : width - 4}
                 isSelected={voice.step !== null && voice.step.id === selected}
               />
@@ -93,6 +98,7 @@ export function ScoreView({ score, selected, onSelect }: ScoreViewProps): JSX.El
   );
 }
 
+const keyOf = ({ step, name, fromMs }: Voice): string => step?.id ?? `${fromMs} ${name}`;
 const middle = (stave: number): number => TOP + stave * STAVE + 28;
 
 function Hatching(): JSX.Element {
@@ -105,84 +111,8 @@ function Hatching(): JSX.Element {
   );
 }
 
-interface AxisProps {
-  readonly score: Score;
-  readonly axis: Axis;
-  readonly x: (ms: number) => number;
-  readonly height: number;
-  readonly width: number;
-}
-
-/** As wide as a digit of the axis is drawn. */
-const DIGIT = 6.4;
-const APART = 8;
-
-interface TickLabel {
-  readonly x: number;
-  readonly anchor: "start" | "middle" | "end";
-  readonly text: string;
-}
-
-/** One for each tick; null where another one stands. */
-function tickLabels(places: readonly number[], texts: readonly string[], width: number, taken: number[][]) {
-  const free = (from: number, to: number): boolean =>
-    taken.every(([left = 0, right = 0]) => to + APART <= left || from >= right + APART);
-  return places.map((place, index): TickLabel | null => {
-    const text = texts[index] ?? "";
-    const long = text.length * DIGIT;
-    const anchor = place < 40 ? "start" : place > width - 40 ? "end" : "middle";
-    const x = anchor === "start" ? SIDE : place;
-    const from = anchor === "start" ? x : anchor === "end" ? x - long : x - long / 2;
-    if (!free(from, from + long)) return null;
-    taken.push([from, from + long]);
-    return { x, anchor, text };
-  });
-}
-
-function AxisLines({ score, axis, x, height, width }: AxisProps): JSX.Element {
-  const ticks = ticksOf(axis, score.fromMs, Math.max(2, Math.floor(width / 110)));
-  const places = ticks.map(({ at }) => SIDE + at * (width - 2 * SIDE));
-  const shortened = axis.pieces
-    .filter(({ isShortened }) => isShortened)
-    .map((piece) => {
-      const [from, to] = [x(piece.fromMs), x(piece.toMs)];
-      const lasted = durationText(piece.toMs - piece.fromMs);
-      return { from, to, lasted, text: to - from > 56 ? `+ ${lasted}` : "" };
-    });
-  const taken = shortened.flatMap(({ from, to, text }) => {
-    const [middleOf, half] = [(from + to) / 2, (text.length * DIGIT) / 2];
-    return text === "" ? [] : [[middleOf - half, middleOf + half]];
-  });
-  const labels = tickLabels(places, tickTexts(ticks), width, taken);
-  return (
-    <g class="axis">
-      {ticks.map(({ ms }, index) => {
-        const [place, label] = [places[index], labels[index]];
-        return (
-          <g key={ms}>
-            <line x1={place} x2={place} y1={TOP - 8} y2={height} />
-            {label && (
-              <text x={label.x} y={TOP - 14} text-anchor={label.anchor}>
-                {label.text}
-              </text>
-            )}
-          </g>
-        );
-      })}
-      {shortened.map(({ from, to, lasted, text }) => (
-        <g key={from} class="shortened">
-          <rect x={from} width={to - from} y={TOP - 8} height={height - TOP + 8} />
-          <text x={(from + to) / 2} y={TOP - 14} text-anchor="middle">
-            {text}
-          </text>
-          <title>{`${lasted}, drawn shorter`}</title>
-        </g>
-      ))}
-    </g>
-  );
-}
-
 interface VoiceProps {
+  readonly score: Score;
   readonly voice: Voice;
   readonly y: number;
   readonly x: (ms: number) => number;
@@ -190,48 +120,77 @@ interface VoiceProps {
   readonly onSelect: (stepId: string) => void;
 }
 
-function VoiceView({ voice, y, x, isSelected, onSelect }: VoiceProps): JSX.Element {
-  const { step, name, bars, fromMs, toMs } = voice;
+function VoiceView({ score, voice, y, x, isSelected, onSelect }: VoiceProps): JSX.Element {
+  const { step, bars } = voice;
   const select = step === null ? undefined : (): void => onSelect(step.id);
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: the picture is described as a whole, the list has the steps
     <g class={`voice${isSelected ? " selected" : ""}${select ? " can-select" : ""}`} onClick={select}>
-      <title>{`${name}: ${durationText(toMs - fromMs)}`}</title>
       {bars.map((bar) => (
-        <BarView key={`${bar.kind} ${bar.fromMs}`} bar={bar} y={y} x={x} />
+        <BarView key={`${bar.kind} ${bar.fromMs}`} bar={bar} title={titleOf(voice, bar, score)} y={y} x={x} />
       ))}
     </g>
   );
 }
 
-interface NameProps {
+/** `charge card · failed attempt, 20 ms`, `in the queue, 7 ms`. */
+function titleOf({ step, name }: Voice, bar: Bar, score: Score): string {
+  const lasted = durationText(bar.toMs - bar.fromMs);
+  if (step === null) return name.includes(lasted) ? name : `${name}, ${lasted}`;
+  return `${name} · ${barNote(bar, score) ?? `${BAR_WORDS[bar.kind]}, ${lasted}`}`;
+}
+
+interface NamesProps {
+  readonly score: Score;
   readonly voice: Voice;
   readonly y: number;
-  readonly from: number;
-  /** Up to where the name may go. */
+  readonly x: (ms: number) => number;
+  /** Up to where the last one may go. */
   readonly roomTo: number;
   readonly isSelected: boolean;
 }
 
-/** Above what is hatched. As much of the name as there is room for. */
-function VoiceName({ voice: { name }, y, from, roomTo, isSelected }: NameProps): JSX.Element | null {
-  const room = Math.floor((roomTo - from - 6) / LETTER);
-  const letters = Array.from(name);
-  const label = letters.length <= room ? name : room >= 4 ? `${letters.slice(0, room - 1).join("")}…` : "";
-  if (label === "") return null;
+/** Above what is hatched: what the voice is called, and where it waited for a worker in between. */
+function VoiceNames({ score, voice, y, x, roomTo, isSelected }: NamesProps): JSX.Element {
+  const { step, name, bars, fromMs } = voice;
+  const notes = step === null ? [] : bars.flatMap((bar) => ({ text: barNote(bar, score), atMs: bar.fromMs }));
+  const texts = [
+    { text: name, from: x(fromMs), isNote: false },
+    ...notes.flatMap(({ text, atMs }) => (text === null ? [] : [{ text, from: x(atMs), isNote: true }])),
+  ];
   return (
-    <text class={isSelected ? "voice-name selected" : "voice-name"} x={from} y={y - BAR / 2 - 5}>
-      {label}
-    </text>
+    <>
+      {texts.map(({ text, from, isNote }, index) => {
+        const label = cutText(text, (texts[index + 1]?.from ?? roomTo) - from - 6);
+        const look = isNote ? " note" : isSelected ? " selected" : "";
+        return (
+          label !== "" && (
+            <text key={from} class={`voice-name${look}`} x={from} y={y - BAR / 2 - 5}>
+              {label}
+            </text>
+          )
+        );
+      })}
+    </>
   );
+}
+
+/** As much of it as there is room for. */
+function cutText(text: string, width: number): string {
+  const room = Math.floor(width / LETTER);
+  const letters = Array.from(text);
+  if (letters.length <= room) return text;
+  return room >= 4 ? `${letters.slice(0, room - 1).join("")}…` : "";
 }
 
 function BarView({
   bar,
+  title,
   y,
   x,
 }: {
   readonly bar: Bar;
+  readonly title: string;
   readonly y: number;
   readonly x: (ms: number) => number;
 }): JSX.Element {
@@ -243,8 +202,10 @@ function BarView({
     case "wait":
     case "queue":
     case "backoff":
+    case "lost":
       return (
         <g class={`bar ${kind}`}>
+          <title>{title}</title>
           <rect x={from} y={y - 5} width={width} height={10} rx={Math.min(5, width / 2)} />
           {isOpen && <path d={`M${from + width - 5} ${y - 5}l5 5-5 5`} />}
         </g>
@@ -252,6 +213,7 @@ function BarView({
     default:
       return (
         <g class={`bar ${kind}`}>
+          <title>{title}</title>
           <rect x={from} y={y - BAR / 2} width={width} height={BAR} rx={Math.min(4, width / 2)} />
           {kind === "failed" && width >= 14 && <path d={`M${from + width - 10} ${y - 3}l6 6m0-6l-6 6`} />}
         </g>
