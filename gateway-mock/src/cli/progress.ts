@@ -3,7 +3,8 @@ import { systemTimers, type TimerHandle, type Timers } from "@holdfast/core";
 import type { Output } from "./output.ts";
 
 const QUIET_MS = 1_000;
-const CLEAR_LINE = "\r\u001b[2K";
+/** Removes what is said, for a line that stays. */
+export const CLEAR_LINE = "\r\u001b[2K";
 
 /** Runs `work`; in a pipe nothing is said. `text` is asked anew each second. */
 export async function withProgress<T>(

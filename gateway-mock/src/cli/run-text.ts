@@ -37,7 +37,11 @@ interface ShownStep {
   readonly status: string;
   readonly attempt: number;
   readonly failedAttempts: readonly { readonly attempt: number; readonly atMs: number; readonly error: unknown }[];
+  /** As its worker measured it; null for what no worker runs, such as a wait. */
   readonly durationMs: number | null;
+  readonly startedMs?: number | null;
+  readonly openedMs?: number | null;
+  readonly endedMs?: number | null;
   readonly dueMs: number | null;
   readonly error?: unknown;
 }
@@ -133,6 +137,24 @@ function originLines({ rerunOf, forkedFrom, descendants = [] }: ShownRunDetail):
   ];
 }
 
+/** The methods of `step` that make them. */
+const KINDS: Readonly<Record<string, string>> = {
+  StepRun: "run",
+  Sleep: "sleep",
+  WaitForEvent: "waitForEvent",
+  WaitForSignal: "waitForSignal",
+  InvokeFunction: "invoke",
+  Gateway: "fetch",
+  AIGateway: "ai.infer",
+};
+
+/** Of what no worker runs, from its beginning to its end. */
+function stepTookText({ durationMs, openedMs, startedMs, endedMs }: ShownStep): string {
+  if (durationMs !== null) return durationText(durationMs);
+  const fromMs = openedMs ?? startedMs ?? null;
+  return fromMs === null || endedMs === undefined || endedMs === null ? "" : durationText(endedMs - fromMs);
+}
+
 function stepsText({ steps, running = [], maxAttempts }: ShownRunDetail, columns: number): string {
   const atWork = new Map(running.map(({ name, sinceMs }) => [name, `running since ${timeText(sinceMs)}`]));
   const open = steps.filter(({ status }) => status === "planned" || status === "retrying");
@@ -140,13 +162,13 @@ function stepsText({ steps, running = [], maxAttempts }: ShownRunDetail, columns
   const others = running.filter(({ name }) => !isListed(name));
   const ofSteps = steps.map((step) => [
     step.name ?? "-",
-    step.op,
+    KINDS[step.op] ?? step.op,
     (open.includes(step) && atWork.get(step.name)) || step.status,
     step.failedAttempts.length === 0 ? "" : `${step.attempt + 1}${maxAttempts === null ? "" : ` of ${maxAttempts}`}`,
-    step.durationMs === null ? "" : durationText(step.durationMs),
+    stepTookText(step),
     step.dueMs === null ? "" : timeText(step.dueMs),
   ]);
-  const rows = [...ofSteps, ...others.map(({ name }) => [name ?? "-", "StepRun", atWork.get(name) ?? "", "", "", ""])];
+  const rows = [...ofSteps, ...others.map(({ name }) => [name ?? "-", "run", atWork.get(name) ?? "", "", "", ""])];
   return tableText(["STEP", "KIND", "STATUS", "ATTEMPT", "TOOK", "DUE"], rows, columns);
 }
 

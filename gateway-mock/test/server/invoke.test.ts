@@ -54,6 +54,13 @@ describe("A run that is asked for by name", () => {
       status: 404,
       error: 'There is no function "shop-oder". Did you mean "shop-order"?',
     });
+    for (const near of ["shp-order", "ordr"]) {
+      expect((await invoke(gateway, near)).error).toBe(`There is no function "${near}". Did you mean "shop-order"?`);
+    }
+    // Two letters in the name of an app that is not there make it another app.
+    expect((await invoke(gateway, "chip-order")).error).toBe(
+      'There is no function "chip-order". No app that has it has connected yet. There are shop-order.',
+    );
     expect(await call(gateway, "/v1/runs?functionId=nothing")).toMatchObject({ code: "NOT_FOUND" });
     expect(await call(gateway, "/v1/runs?function=order")).toMatchObject({ runs: [{}, {}, {}] });
     expect(await call(gateway, "/v1/functions/order")).toMatchObject({ id: "shop-order", maxAttempts: 5 });

@@ -74,5 +74,7 @@ export function javaScript(/** @type {string} */ text) {
     compilerOptions: { target: ts.ScriptTarget.ES2022, module: ts.ModuleKind.ESNext },
   });
   const own = outputText.replace('"@nestjs/common"', '"./nestjs-common.js"');
-  return own.replaceAll(/((?:from|import\() ?"\.\/[\w.-]+)\.ts"/g, '$1.js"');
+  const named = own.replaceAll(/((?:from|import\() ?"\.\/[\w.-]+)\.ts"/g, '$1.js"');
+  // As bundlers resolve it, without an extension.
+  return named.replaceAll(/((?:from|import\() ?"\.\/[\w-]+)"/g, '$1.js"');
 }

@@ -22,6 +22,9 @@ const compiler = inRoot("packages/tooling/node_modules/typescript-7-0/bin/tsc");
 export const SHAPES = ["docs/architecture.md"];
 /** Pages whose first block needs nothing else. */
 export const COMPLETE = ["README.md", "docs/getting-started.md"];
+/** Pages whose blocks are for projects as frameworks make them: a bundler resolves imports, and `.ts` is left out. */
+const BUNDLED = ["docs/frameworks.md"];
+const BUNDLED_FOLDER = "bundled";
 /** What users import options from. */
 const ENTRIES = ["index", "client", "operate", "isolate"];
 const OPTION_NAME = /(Options?|Filter|Trigger)$/;
@@ -226,11 +229,11 @@ export async function checkExamples(folder = root) {
         continue;
       }
       const wanted = index === 0 && COMPLETE.includes(page) ? [] : wantedFrom(block.text, names);
-      const head = wanted.length === 0 ? "" : `import { ${wanted.join(", ")} } from ${JSON.stringify(given)};`;
-      write(join(temporary.path, page.replaceAll(/[/.]/g, "-"), block.file), `${head}\n${block.text}\nexport {};\n`, {
-        page,
-        line: block.line - 2,
-      });
+      const isBundled = BUNDLED.includes(page);
+      const from = JSON.stringify(isBundled ? given.replace(/\.ts$/, "") : given);
+      const head = wanted.length === 0 ? "" : `import { ${wanted.join(", ")} } from ${from};`;
+      const parts = [...(isBundled ? [BUNDLED_FOLDER] : []), page.replaceAll(/[/.]/g, "-"), block.file];
+      write(join(temporary.path, ...parts), `${head}\n${block.text}\nexport {};\n`, { page, line: block.line - 2 });
     }
   }
   const given = join(folder, givenOf("options.md"));
@@ -279,11 +282,18 @@ async function compile(folder, temporary, origins) {
       zod: [inRoot("packages/sdk/node_modules/zod/index.d.ts")],
     },
   };
+  // As Next generates them, but strict.
+  const bundled = {
+    ...{ ...options, target: "es2017", lib: ["dom", "dom.iterable", "esnext"], isolatedModules: true, allowJs: true },
+    ...{ module: "esnext", moduleResolution: "bundler", esModuleInterop: true, resolveJsonModule: true },
+    ...{ allowImportingTsExtensions: false, erasableSyntaxOnly: false },
+  };
   writeFileSync(join(temporary, "package.json"), '{ "type": "module" }');
-  writeFileSync(join(temporary, "tsconfig.json"), JSON.stringify({ compilerOptions: options, include: ["**/*.ts"] }));
-  const args = [compiler, "-p", "tsconfig.json", "--pretty", "false"];
-  const { output } = await run(process.execPath, args, { cwd: temporary, output: "collect", timeoutMs: 120_000 });
-  return output.split("\n").flatMap((text) => {
+  const outputs = [
+    await outputOf("tsconfig.json", options, ["**/*.ts"], [BUNDLED_FOLDER]),
+    await outputOf("tsconfig-bundled.json", bundled, [`${BUNDLED_FOLDER}/**/*.ts`], []),
+  ];
+  return outputs.flat().flatMap((text) => {
     const [, file = "", line = "0", problem = ""] = /^(.*?)\((\d+),\d+\): error (.*)$/.exec(text) ?? [];
     if (problem === "") return [];
     const origin = origins.get(file);
@@ -292,6 +302,20 @@ async function compile(folder, temporary, origins) {
       return file.startsWith("..") && !file.includes("example-givens") ? [] : [`${file}:${line}: ${problem}`];
     return [`${relative(folder, join(folder, origin.page))}:${Number(line) + origin.line}: ${problem}`];
   });
+
+  /**
+   * The lines that the compiler prints.
+   * @param {string} config
+   * @param {object} compilerOptions
+   * @param {string[]} include
+   * @param {string[]} exclude
+   */
+  async function outputOf(config, compilerOptions, include, exclude) {
+    writeFileSync(join(temporary, config), JSON.stringify({ compilerOptions, include, exclude }));
+    const args = [compiler, "-p", config, "--pretty", "false"];
+    const { output } = await run(process.execPath, args, { cwd: temporary, output: "collect", timeoutMs: 120_000 });
+    return output.split("\n");
+  }
 }
 
 if (isProgram(import.meta.url)) {

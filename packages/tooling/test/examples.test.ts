@@ -39,6 +39,15 @@ test("a block may be a file that another block of its page imports", async () =>
   expect(await checkExamples(fixture({ "docs/shop.md": page }))).toEqual({ blocks: 2, options: 0, problems: [] });
 });
 
+test("blocks of the page about frameworks are checked as their projects are: without .ts in imports", async () => {
+  const page = (from: string): string =>
+    `${block("// pages.ts\nexport const n = 1;")}\n${block(`export const two = (await import("${from}")).n;\ncharge("4242");`)}`;
+  const files = { "packages/tooling/src/example-givens/docs-frameworks.ts": given };
+  const check = (from: string) => checkExamples(fixture({ ...files, "docs/frameworks.md": page(from) }));
+  expect((await check("./pages")).problems).toEqual([]);
+  expect((await check("./pages.ts")).problems).toEqual([expect.stringMatching(/frameworks\.md:\d+: TS5097/)]);
+});
+
 const program = {
   "e2e/examples/shop/shop.ts": "const a = 1;\n\nif (a) {\n  const b = 2;\n  void b;\n\n  const c = 3;\n}\n",
 };

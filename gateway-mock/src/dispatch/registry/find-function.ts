@@ -52,11 +52,25 @@ function hint(
 ): string {
   const where = environment === "" ? "" : ` in the environment ${JSON.stringify(environment)}`;
   if (here.length === 0) return ` No app has connected${where} yet; a function is there once its app has.`;
-  const names = here.flatMap(({ id, appId }) => [plainName(id), plainName(id).slice(plainName(appId).length + 1)]);
-  const near = nearestName(name, names);
-  const fn = here.find(({ id, appId }) =>
-    [plainName(id), plainName(id).slice(plainName(appId).length + 1)].includes(near ?? ""),
+  const near = nearest(name, here);
+  if (near !== undefined) return ` Did you mean ${JSON.stringify(near)}?`;
+  const others = here.length <= MOST_NAMED ? `There are ${listed(here)}.` : "GET /v1/functions lists all of them.";
+  return ` No app that has it has connected${where} yet. ${others}`;
+}
+
+/** Of the app that the name begins with, if that is known; of other apps only what is one letter away. */
+function nearest(name: string, here: readonly KnownFunction[]): string | undefined {
+  const ofApp = here.filter(({ appId }) => name.startsWith(`${plainName(appId)}-`));
+  const own = nearestName(
+    name,
+    ofApp.map(({ id }) => plainName(id)),
   );
-  if (near !== undefined && fn) return ` Did you mean ${JSON.stringify(plainName(fn.id))}?`;
-  return here.length <= MOST_NAMED ? ` There are ${listed(here)}.` : " GET /v1/functions lists all of them.";
+  if (own !== undefined) return own;
+  const byName = new Map(
+    here.flatMap(({ id, appId }) => {
+      const full = plainName(id);
+      return [full, full.slice(plainName(appId).length + 1)].map((one) => [one, full] as const);
+    }),
+  );
+  return byName.get(nearestName(name, [...byName.keys()], 1) ?? "");
 }

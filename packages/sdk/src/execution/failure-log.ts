@@ -147,7 +147,8 @@ export class FailureLog {
   #whyFinal({ thrown, attempt, limit }: AttemptEnd): string {
     const { error, isFinal } = thrown;
     if (isFinal) {
-      const whose = error.code === undefined ? `its error is a ${error.name}` : `${error.code} does not go away`;
+      const whose =
+        error.code === undefined ? `its error is a ${error.name}` : `${error.code} would come up in each attempt`;
       return `It is not tried again: ${whose}.`;
     }
     if (limit !== undefined && attempt + 1 >= limit) return "No attempts are left.";

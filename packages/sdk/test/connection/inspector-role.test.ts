@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { whyNoStack } from "../../src/connection/main/inspector.ts";
 import { createInspectors } from "../../src/connection/main/inspectors.ts";
 import { INSPECTOR_ROLE_BYTES, inspectorRole } from "../../src/connection/shared/inspector-role.ts";
 
@@ -58,6 +59,10 @@ describe("The role of inspecting main", () => {
     expect(one.takeLeftOut()).toBe(0);
   });
 
+  it("why no report has a stack is written once, whichever thread writes", () => {
+    expect(threads().map((role) => role.takeNoStack())).toEqual([true, false, false]);
+  });
+
   it("a thread that has ended does not keep it", () => {
     const inspectors = createInspectors();
     const [one, two] = [inspectors.add(), inspectors.add()];
@@ -68,4 +73,9 @@ describe("The role of inspecting main", () => {
     inspectors.onThreadEnded(one.thread);
     expect(inspectorRole(two.memory, two.thread).take()).toBe(true);
   });
+});
+
+it("of a runtime other than Node it is known beforehand that no stack can be read", () => {
+  expect(whyNoStack({ node: "24.3.0", bun: "1.4.4" })).toMatch(/^Bun does not show the stack/);
+  expect(whyNoStack({ node: "24.2.0", deno: "2.9.6" })).toMatch(/^Deno does not show the stack/);
 });

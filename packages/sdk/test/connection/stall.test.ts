@@ -159,6 +159,18 @@ describe("A blocked main thread", () => {
     expect(all("WORKER_STALL").filter(({ noCpu }) => !noCpu)).toEqual([]);
   });
 
+  it("where no stack can ever be read, that is written with the first report only", async () => {
+    const peer = await start({ noStack: "this runtime shows none." });
+    gateway.dispatch(peer, request({ blockMs: 1_500, untilFile: mayGoOn }));
+    const linesWith = (text: string): readonly string[] => app?.lines.filter((line) => line.includes(text)) ?? [];
+    const reports = () => linesWith("holdfast: The main thread has been blocked for");
+    await until(() => reports().length >= 3, "three reports");
+    await writeFile(mayGoOn, "");
+    await until(() => peer.of("WORKER_REPLY")[0], "the reply");
+    expect(reports().at(-1)).toContain("probably in function app-fn");
+    expect(linesWith("No stack is available")).toEqual(["    No stack is available: this runtime shows none."]);
+  });
+
   it("a blocked main thread is not announced on the plain protocol, where a pause is final", async () => {
     gateway.script.extensions = [];
     // Also on a busy machine it is to be one and the same connection.

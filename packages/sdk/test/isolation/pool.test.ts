@@ -9,7 +9,7 @@ import { type PoolResourceLimits, poolThreadSpawner } from "../../src/isolation/
 import { unpacked } from "../../src/isolation/shared/packed-messages.ts";
 import { loadPoolScript } from "../../src/thread-script.ts";
 import { until } from "../connection/until.ts";
-import { failureOf, isolatedModule, resultOf, testPool } from "./pool-harness.ts";
+import { failureOf, isolatedModule, resultOf, type TestPool, testPool } from "./pool-harness.ts";
 
 const SPIN = `isolated(import.meta.url, "spin", () => { for (;;); });`;
 
@@ -163,6 +163,13 @@ test("a body that does not end within its budget is ended, and its thread replac
   expect(test.pool.debugState()).toMatchObject({ threads: 1, overruns: 1, crashes: 0 });
 });
 
+async function overrunOf(test: TestPool, url: string, name: string): Promise<PlainError> {
+  const end = await test.run(url, name, { budgetMs: 50 });
+  if (end.type === "done") throw new Error("It ended.");
+  expect(end.thrown.error.code).toBe("ISOLATE_BUDGET");
+  return end.thrown.error;
+}
+
 test("the error of an overrun says where its code was, in its sources", async () => {
   await using code = await isolatedModule(`
     const forever = () => { for (;;) Math.sqrt(2); };
@@ -171,17 +178,25 @@ test("the error of an overrun says where its code was, in its sources", async ()
     isolated(import.meta.url, "sleeps", () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0));
   `);
   await using test = await testPool({ threads: 3 });
-  const overrun = async (name: string): Promise<PlainError> => {
-    const end = await test.run(code.url, name, { budgetMs: 50 });
-    if (end.type === "done") throw new Error("It ended.");
-    expect(end.thrown.error.code).toBe("ISOLATE_BUDGET");
-    return end.thrown.error;
-  };
+  const overrun = (name: string): Promise<PlainError> => overrunOf(test, code.url, name);
   const [loops, waits, sleeps] = await Promise.all([overrun("loops"), overrun("waits"), overrun("sleeps")]);
   expect(loops.message).toMatch(/its thread was ended, at forever \(.*code\.mjs:3:\d+\)\.$/);
   expect(loops.stack).toMatch(/forever \(.*code\.mjs:3:\d+\)\n +at outer \(.*code\.mjs:4:\d+\)$/);
   expect(waits.message).toMatch(/its thread was ended, while it waited\.$/);
-  expect(sleeps.stack).toMatch(/at (Atomics\.)?wait \(native\)\n +at .*code\.mjs:6:\d+/);
+  expect(sleeps.stack).toMatch(/\.\n +at (Atomics\.)?wait \(native\)\n +at sleeps \(.*code\.mjs:6:\d+\)$/);
+});
+
+test("the error of an overrun calls a body without a name what isolated() was given, and has no frames of Holdfast's", async () => {
+  await using code = await isolatedModule(`
+    isolated(import.meta.url, "count words", () => { for (;;); }, { budget: "1s" });
+    isolated(import.meta.url, "frozen", Object.freeze(() => { for (;;); }), { budget: "1s" });
+  `);
+  await using test = await testPool({ threads: 1 });
+  const failure = await overrunOf(test, code.url, "count words");
+  expect(failure.message).toMatch(/its thread was ended, at count words \(.*code\.mjs:3:\d+\)\.$/);
+  expect(failure.stack).toMatch(/\.\n +at count words \(.*code\.mjs:3:\d+\)$/);
+  const frozen = await overrunOf(test, code.url, "frozen");
+  expect(frozen.message).toMatch(/its thread was ended, at .*code\.mjs:4:\d+\)?\.$/);
 });
 
 test("the place of an overrun is that of the source, where a source map is beside the code", async () => {

@@ -30,6 +30,8 @@ export interface InspectorRole {
   mayWrite(what: keyof typeof PER_MINUTE, monotonicMs: number): boolean;
   /** Reports of `blocked` that were left out since this was last asked. */
   takeLeftOut(): number;
+  /** Whether it is still to be written why no report of this process has a stack: true once. */
+  takeNoStack(): boolean;
 }
 
 /** Texts on stderr, and lines about a machine without processor time. */
@@ -40,7 +42,8 @@ const FINDING_CELL = 1;
 const LEFT_OUT_CELL = 2;
 /** Each is a count, and the times of the last ones. */
 const WRITTEN_CELL = { blocked: 3, "no-cpu": 4 + PER_MINUTE.blocked } as const;
-export const INSPECTOR_ROLE_BYTES = 4 * (WRITTEN_CELL["no-cpu"] + 1 + PER_MINUTE["no-cpu"]);
+const NO_STACK_CELL = WRITTEN_CELL["no-cpu"] + 1 + PER_MINUTE["no-cpu"];
+export const INSPECTOR_ROLE_BYTES = 4 * (NO_STACK_CELL + 1);
 
 const FINDINGS = ["none", "no-answer", "no-request"] as const;
 
@@ -79,6 +82,7 @@ export function inspectorRole(memory: SharedArrayBuffer, thread: number): Inspec
       return isAllowed;
     },
     takeLeftOut: () => Atomics.exchange(cells, LEFT_OUT_CELL, 0),
+    takeNoStack: () => Atomics.exchange(cells, NO_STACK_CELL, 1) === 0,
   };
 }
 

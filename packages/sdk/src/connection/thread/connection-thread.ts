@@ -10,6 +10,7 @@ import type { InitMessage, MainMessage } from "../shared/messages.ts";
 import { stateOf } from "./debug-mirror.ts";
 import type { MainPort } from "./main-port.ts";
 import { stallFrame } from "./stall-frame.ts";
+import { type SeenByClocks, suspensionText } from "./suspension-text.ts";
 import type { ThreadEffect } from "./thread-effect.ts";
 import { createThreadParts, type ThreadParts, type ThreadPorts } from "./thread-parts.ts";
 
@@ -76,7 +77,7 @@ export class ConnectionThread {
     const { closing, coalescing, link, logger, mirror, suspensions, requests } = this.#parts;
     switch (effect.do) {
       case "THREAD_SUSPENDED":
-        return this.#onSuspended(effect.suspendedMs);
+        return this.#onSuspended(effect);
       case "LINK_UP":
         return this.#linkUp(effect.ready, effect.start);
       case "LINK_DOWN":
@@ -120,11 +121,13 @@ export class ConnectionThread {
     }
   }
 
-  #onSuspended(suspendedMs: number): void {
+  #onSuspended(seen: SeenByClocks): void {
     const { requests, log } = this.#parts;
     requests.beginDoubt();
-    const message = `The connection thread did not run for ${Math.round(suspendedMs)} ms; each request it holds is confirmed before it starts.`;
-    log("warn", message, { code: "PROCESS_SUSPENDED", suspendedMs: Math.round(suspendedMs) });
+    const message = suspensionText(seen);
+    if (message === null) return;
+    const data = { suspendedMs: Math.round(seen.stoodMs), clockJumpMs: Math.round(seen.jumpMs) };
+    log("warn", message, { code: "PROCESS_SUSPENDED", ...data });
   }
 
   #linkUp(ready: ConnectionReady, { connectionId }: StartResponse): void {

@@ -153,8 +153,11 @@ export class StallReports {
   }
 
   #write(report: StallReport): void {
-    const { emergency, role } = this.#deps;
-    emergency.write(stallText({ ...report, suppressed: report.suppressed + role.takeLeftOut() }));
+    const { emergency, role, policy } = this.#deps;
+    // What holds of all reports is written once.
+    const isKnown = report.problem !== null && report.problem === policy.noStack && !role.takeNoStack();
+    const problem = isKnown ? null : report.problem;
+    emergency.write(stallText({ ...report, problem, suppressed: report.suppressed + role.takeLeftOut() }));
   }
 
   /** A request of another connection is reported by that one: this one's gateway may know nothing of it. */

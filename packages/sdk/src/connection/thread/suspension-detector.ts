@@ -45,9 +45,11 @@ export class SuspensionDetector {
   check(): void {
     const { clock, counters } = this.#deps;
     const now = readClocks(clock);
-    const suspendedMs = suspensionBetween(this.#last, now, this.#limitMs);
+    const isSuspended = suspensionBetween(this.#last, now, this.#limitMs) !== null;
+    const stoodMs = now.monotonicMs - this.#last.monotonicMs;
+    const jumpMs = now.wallMs - this.#last.wallMs - stoodMs;
     this.#last = now;
-    if (suspendedMs !== null) this.#emit({ do: "THREAD_SUSPENDED", suspendedMs });
+    if (isSuspended) this.#emit({ do: "THREAD_SUSPENDED", stoodMs, jumpMs, limitMs: this.#limitMs });
     // The last thing: who sees the sign sees what followed from the suspension.
     counters.signAlive(now);
   }

@@ -3,6 +3,7 @@ import type { ConnectionReady, StartResponse } from "@holdfast/protocol";
 import type { WorkFrame } from "../machines/frame-subjects.ts";
 import type { RequestWork } from "../shared/isolated-messages.ts";
 import type { StallReport } from "../shared/stall.ts";
+import type { SeenByClocks } from "./suspension-text.ts";
 
 /** Of the connection to the gateway. */
 export type LinkNews =
@@ -56,7 +57,7 @@ export type ThreadEffect =
   | IsolatedEffect
   | StallAction
   /** The thread, or all of its process, did nothing for so long. Emitted before anything that came meanwhile is read. */
-  | { readonly do: "THREAD_SUSPENDED"; readonly suspendedMs: number }
+  | ({ readonly do: "THREAD_SUSPENDED" } & SeenByClocks)
   /** Everything is closed; these requests' replies never got an acknowledgement. */
   | { readonly do: "CLOSED"; readonly undelivered: readonly string[] };
 

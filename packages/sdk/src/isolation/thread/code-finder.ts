@@ -30,6 +30,7 @@ export function createCodeFinder(importModule: ImportModule): CodeFinder {
       if (refused) throw refused;
       const value = code.kind === "body" ? findIsolated(code.module, code.name) : exportOf(exported, code.name);
       if (typeof value !== "function") throw notFound(code, value);
+      if (code.kind === "body") nameAnonymous(value, code.name);
       found.set(keyOf(code), value as Code);
       return value as Code;
     },
@@ -41,6 +42,11 @@ export function createCodeFinder(importModule: ImportModule): CodeFinder {
       throw refused;
     },
   };
+}
+
+/** Stacks then have the name that its author gave it; the engine would guess one, such as that of an option beside it. */
+function nameAnonymous(body: object, name: string): void {
+  if ("name" in body && body.name === "") Reflect.defineProperty(body, "name", { value: name, configurable: true });
 }
 
 let registering: Promise<void> | undefined;

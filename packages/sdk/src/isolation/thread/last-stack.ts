@@ -24,8 +24,8 @@ const OWN_SCRIPT = "holdfast-pool-thread.cjs";
 export function lastStack(): string {
   try {
     const places = placesOf(lastStack);
-    // The first is the inspector's question.
-    const running = places.slice(places.findIndex(({ file }) => file === "") + 1);
+    // The first have neither name nor file: they are the inspector's question.
+    const running = places.slice(places.findIndex(({ functionName, file }) => functionName !== "" || file !== ""));
     const outermost = running.findLastIndex(({ file }) => isApps(file));
     return running
       .slice(0, Math.min(MAX_FRAMES, outermost + 1))
