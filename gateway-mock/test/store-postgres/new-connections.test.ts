@@ -46,7 +46,7 @@ function databaseAt(url: string, warn: (message: string) => void = () => {}): Da
   return database;
 }
 
-test("LANES-1, LANES-3: while new connections hang, reads, leases and commits go on over those that are open", async () => {
+test("POOLED-1, POOLED-3: while new connections hang, reads, leases and commits go on over those that are open", async () => {
   const proxy = await proxied(db.url);
   const store: Store = openPostgresStore({ url: proxy.url, maxConnections: 8, retryForMs: RETRY_FOR_MS });
   onTestFinished(() => store.close());
@@ -70,7 +70,7 @@ test("LANES-1, LANES-3: while new connections hang, reads, leases and commits go
   await reads();
 });
 
-test("SERVER-1, LANES-2: no call is answered by another server than the one that is written to", async () => {
+test("SERVER-1, POOLED-2: no call is answered by another server than the one that is written to", async () => {
   const proxy = await proxied(server.url);
   const warnings: string[] = [];
   const database = databaseAt(proxy.url, (message) => warnings.push(message));

@@ -8,9 +8,9 @@ import { occasionally } from "./availability.ts";
 import type { Doubts } from "./doubts.ts";
 import { openDriver } from "./driver.ts";
 import { KnownServer } from "./known-server.ts";
-import { lanes } from "./lanes.ts";
 import { ConnectionLost, safeMessage } from "./pg-errors.ts";
 import { openPool, type Pool } from "./pool.ts";
+import { pooledConnections } from "./pooled-connections.ts";
 import { queryOn } from "./query.ts";
 import { readServerIdentity } from "./server-identity.ts";
 import { SET_SETTINGS, type SettingsBy, startupSettings } from "./session-settings.ts";
@@ -79,7 +79,7 @@ export function openConnections({ url, maxPooled, timers, log, monotonicMs, doub
   };
   const open = (onclose: () => void): postgres.Sql => connect({ name: "pool", max: 1, onclose });
   const pool = openPool(() =>
-    lanes({
+    pooledConnections({
       count: maxPooled,
       open,
       enter: (sql) => withTimeout(timers, enter(sql), ENTER_MS, noAnswer),

@@ -5,13 +5,14 @@
 import { invariant } from "@holdfast/core";
 import type postgres from "postgres";
 import { begin } from "./begin.ts";
+import { ConnectionLost } from "./pg-errors.ts";
 import type { PoolClient } from "./pool.ts";
 import type { Row } from "./query.ts";
 
 /** After an opening that failed the open ones are enough for so long. */
 const REOPEN_MS = 1_000;
 
-export interface LanesParts {
+export interface PooledConnectionsParts {
   readonly count: number;
   /** One connection; none is opened yet. `onclose`: it has ended, or has not come up. */
   readonly open: (onclose: () => void) => postgres.Sql;
@@ -24,88 +25,92 @@ export interface LanesParts {
   readonly onFailed: (error: unknown, openCount: number) => void;
 }
 
-interface Lane {
+interface PooledConnection {
   sql: postgres.Sql | null;
   users: number;
   isOpen: boolean;
   opening: Promise<void> | null;
 }
 
-interface OpenLane extends Lane {
+interface OpenedConnection extends PooledConnection {
   sql: postgres.Sql;
 }
 
-const isOpened = (lane: Lane): lane is OpenLane => lane.isOpen && lane.sql !== null;
+const isOpened = (one: PooledConnection): one is OpenedConnection => one.isOpen && one.sql !== null;
 
 /**
- * LANES-1. While a connection is open, no call waits for another one to be opened.
- * LANES-2. Nothing is sent on a connection before it has been entered, also when it has ended and is opened again.
- * LANES-3. A connection that never came up has not ended: nothing that was acknowledged was behind it.
+ * POOLED-1. While a connection is open, no call waits for another one to be opened.
+ * POOLED-2. Nothing is sent on a connection before it has been entered, also when it has ended and is opened again.
+ * POOLED-3. A connection that never came up has not ended: nothing that was acknowledged was behind it.
  */
-export function lanes(parts: LanesParts): PoolClient {
-  const all = Array.from({ length: parts.count }, (): Lane => ({ sql: null, users: 0, isOpen: false, opening: null }));
+export function pooledConnections(parts: PooledConnectionsParts): PoolClient {
+  const all = Array.from(
+    { length: parts.count },
+    (): PooledConnection => ({ sql: null, users: 0, isOpen: false, opening: null }),
+  );
   let failedMs = Number.NEGATIVE_INFINITY;
   let isEnding = false;
 
-  const close = (lane: Lane, sql: postgres.Sql, seconds = 0): void => {
-    if (lane.sql === sql) Object.assign(lane, { sql: null, isOpen: false });
+  const close = (one: PooledConnection, sql: postgres.Sql): void => {
+    if (one.sql === sql) Object.assign(one, { sql: null, isOpen: false });
     // The driver would open it again for what waits on it, and nothing would be asked first.
-    void sql.end({ timeout: seconds });
+    void sql.end({ timeout: 0 });
   };
 
-  const openLane = async (lane: Lane): Promise<void> => {
+  const openOne = async (one: PooledConnection): Promise<void> => {
+    if (isEnding) throw new ConnectionLost("The pool of connections is closed");
     const sql = parts.open(() => {
-      const wasOpen = lane.sql === sql && lane.isOpen;
-      close(lane, sql);
+      const wasOpen = one.sql === sql && one.isOpen;
+      close(one, sql);
       if (wasOpen && !isEnding) parts.onLost();
     });
-    lane.sql = sql;
+    one.sql = sql;
     try {
       await parts.enter(sql);
-      if (lane.sql === sql) lane.isOpen = true;
+      if (one.sql === sql) one.isOpen = true;
     } catch (error) {
-      close(lane, sql);
+      close(one, sql);
       failedMs = parts.monotonicMs();
       if (!isEnding) parts.onFailed(error, all.filter(({ isOpen }) => isOpen).length);
       throw error;
     }
   };
 
-  const opening = (lane: Lane): Promise<void> => {
-    lane.opening ??= openLane(lane).finally(() => {
-      lane.opening = null;
+  const opening = (one: PooledConnection): Promise<void> => {
+    one.opening ??= openOne(one).finally(() => {
+      one.opening = null;
     });
-    return lane.opening;
+    return one.opening;
   };
 
   /** One more, beside the open ones, all of which are busy. */
   const grow = (): void => {
     if (isEnding || parts.monotonicMs() - failedMs < REOPEN_MS) return;
-    const idle = all.find((lane) => !lane.isOpen && !lane.opening);
+    const idle = all.find((one) => !one.isOpen && !one.opening);
     if (idle) opening(idle).catch(() => {});
   };
 
-  const leastBusy = (): OpenLane | undefined => {
-    let best: OpenLane | undefined;
-    for (const lane of all) if (isOpened(lane) && (best === undefined || lane.users < best.users)) best = lane;
+  const leastBusy = (): OpenedConnection | undefined => {
+    let best: OpenedConnection | undefined;
+    for (const one of all) if (isOpened(one) && (best === undefined || one.users < best.users)) best = one;
     return best;
   };
 
   const on = async <T>(work: (sql: postgres.Sql) => Promise<T>): Promise<T> => {
-    let lane = leastBusy();
-    if (lane !== undefined && lane.users > 0) grow();
-    while (lane === undefined) {
+    let one = leastBusy();
+    if (one !== undefined && one.users > 0) grow();
+    while (one === undefined) {
       // Those that ask now wait for the first one; more are opened once it is busy.
-      const first = all.find((one) => one.opening) ?? all[0];
+      const first = all.find((other) => other.opening) ?? all[0];
       invariant(first !== undefined, "a pool has a connection");
       await opening(first);
-      lane = leastBusy();
+      one = leastBusy();
     }
-    lane.users += 1;
+    one.users += 1;
     try {
-      return await work(lane.sql);
+      return await work(one.sql);
     } finally {
-      lane.users -= 1;
+      one.users -= 1;
     }
   };
 
