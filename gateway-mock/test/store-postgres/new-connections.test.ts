@@ -70,6 +70,36 @@ test("POOLED-1, POOLED-3: while new connections hang, reads, leases and commits 
   await reads();
 });
 
+test("where no place is left for a second connection of the writer, the database is compared over that of the first", async () => {
+  const admin = postgres(server.url, { max: 1, onnotice: () => {} });
+  onTestFinished(() => admin.end());
+  await admin.unsafe("CREATE ROLE limited LOGIN PASSWORD 'limited' CONNECTION LIMIT 7");
+  await admin.unsafe("CREATE DATABASE limited OWNER limited");
+  const url = new URL(server.url);
+  Object.assign(url, { username: "limited", password: "limited", pathname: "/limited" });
+  const store = openPostgresStore({ url: url.href, maxConnections: 8, retryForMs: RETRY_FOR_MS });
+  onTestFinished(() => store.close());
+  await store.migrate();
+  store.onWake(() => {});
+  const { runId, jobId } = await seedLeased(store, "limited", 60_000);
+  await waitFor(
+    async () => {
+      await Promise.all(Array.from({ length: 30 }, () => store.loadRuns([runId])));
+      return (await admin.unsafe("SELECT FROM pg_stat_activity WHERE usename = 'limited'")).length === 7;
+    },
+    { what: "all places to be taken" },
+  );
+  await admin.unsafe(
+    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'holdfast-gateway pool' AND usename = 'limited' LIMIT 1",
+  );
+  const taken = postgres(url.href, { max: 1 });
+  onTestFinished(() => taken.end());
+  await taken`SELECT 1`;
+  // Waits until the database was compared.
+  const lease = { jobId, epoch: 1, gatewayId: "gw-a", leaseMs: 60_000 };
+  expect(await store.extendLeases([lease])).toEqual([true]);
+});
+
 test("SERVER-1, POOLED-2: no call is answered by another server than the one that is written to", async () => {
   const proxy = await proxied(server.url);
   const warnings: string[] = [];

@@ -24,17 +24,16 @@ export interface Sessions {
 }
 
 export interface ConnectionSettings {
-  readonly max: number;
   /** Shown in `pg_stat_activity`. */
   readonly name: string;
   readonly onclose?: () => void;
   readonly onnotify?: (channel: string, payload: string) => void;
 }
 
-/** With `statements` the settings of a session are set by the caller. */
+/** One connection. With `statements` the settings of its session are set by the caller. */
 export function connectPostgres(url: string, settings: ConnectionSettings, by: SettingsBy = "startup"): postgres.Sql {
   return openDriver(url, {
-    max: settings.max,
+    max: 1,
     fetch_types: false,
     max_lifetime: null,
     connect_timeout: 10,
@@ -77,7 +76,7 @@ export function openConnections({ url, maxPooled, timers, log, monotonicMs, doub
     if (settingsBy === "statements") await sql.unsafe(SET_SETTINGS);
     await compare(sql, server, doubts);
   };
-  const open = (onclose: () => void): postgres.Sql => connect({ name: "pool", max: 1, onclose });
+  const open = (onclose: () => void): postgres.Sql => connect({ name: "pool", onclose });
   const pool = openPool(() =>
     pooledConnections({
       count: maxPooled,
@@ -89,7 +88,9 @@ export function openConnections({ url, maxPooled, timers, log, monotonicMs, doub
         // Where none is open each call says so itself.
         if (openCount === 0) return;
         const why = safeMessage(error, url);
-        failures(`No further connection to the database could be opened: ${why}. ${openCount} are in use.`);
+        failures(
+          `No further connection to the database could be opened: ${why}. The gateway goes on with those that are open: ${openCount}.`,
+        );
       },
     }),
   );

@@ -38,6 +38,9 @@ export interface Statement {
 /** One connection more than these two is the least that works: the writer and the listener have one each. */
 export const OWN_CONNECTIONS = 2;
 
+/** Whether the writer has a place for a second connection, on which it compares the database before it leaves the first. */
+export const comparesBeside = ({ maxConnections }: DatabaseOptions): boolean => maxConnections > OWN_CONNECTIONS + 1;
+
 const RETRY_BACKOFF = { baseMs: 20, factor: 2, maxMs: 1000, jitter: 0.2 } as const;
 /** Longer than the server's own limit for a statement, so that the server speaks first. */
 const QUERY_TIMEOUT_MS = 40_000;
@@ -70,7 +73,7 @@ export interface Database {
   transaction<T>(what: string, work: (query: Query) => Promise<T>): Promise<T>;
   readonly sessions: Sessions;
   /** A separate connection of its own instance; the caller ends it, and sets its settings where that is by statements. */
-  connect(settings: Omit<ConnectionSettings, "max">): postgres.Sql;
+  connect(settings: ConnectionSettings): postgres.Sql;
   /** Waits before try `attempt` + 1; false when it is too late (since `startedMs`) or the store closes. */
   waitToRetry(startedMs: number, attempt: number): Promise<boolean>;
   close(): Promise<void>;
@@ -86,10 +89,10 @@ export function openDatabase(options: DatabaseOptions): Database {
   setMaxListeners(0, closing.signal);
   const doubts = createDoubts({ timers, random, log, url, backoff: RETRY_BACKOFF, closing: closing.signal });
   const availability = createAvailability({ url, timers, log, monotonicMs });
-  const maxPooled = Math.max(1, options.maxConnections - OWN_CONNECTIONS);
+  const maxPooled = options.maxConnections - OWN_CONNECTIONS - (comparesBeside(options) ? 1 : 0);
   const { pool, server, sessions, connect } = openConnections({ url, maxPooled, timers, log, monotonicMs, doubts });
   const acceptsWrites = createWriteProbe({
-    connect: () => connect({ max: 1, name: "probe" }),
+    connect: () => connect({ name: "probe" }),
     availability,
     timers,
     random,
@@ -155,7 +158,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     settled: () => settled({ availability, acceptsWrites, doubts, ask: timed, closing: closing.signal }),
     waitToRetry,
     query: (text, params) => retrying("The database rejected a query", (query) => query(text, params)),
-    connect: (settings) => connect({ ...settings, max: 1 }),
+    connect,
     sessions,
     async close() {
       closing.abort();

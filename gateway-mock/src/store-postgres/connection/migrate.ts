@@ -63,7 +63,7 @@ const LOCK_REST = { baseMs: 1_000, factor: 2, maxMs: 8_000, jitter: 0.2 } as con
  */
 export async function migrate(url: string, options: MigrateOptions = {}): Promise<void> {
   const { migrations = readMigrations(), tablePartitionMs, settingsBy, log = silentLog } = options;
-  const connect = (name: string): postgres.Sql => connectPostgres(url, { max: 1, name }, settingsBy);
+  const connect = (name: string): postgres.Sql => connectPostgres(url, { name }, settingsBy);
   const sql = connect("migrate");
   try {
     await checkServer(sql, url);

@@ -81,6 +81,9 @@ const NOT_OPENED_CODES = new Set([
   "3D000",
 ]);
 
+/** The server, the database or the user has as many connections as it may have. */
+export const isAtLimit = (error: unknown): boolean => codeOf(error) === "53300";
+
 /** No connection came up: none has ended by that. */
 export const isNotOpened = (error: unknown): boolean => NOT_OPENED_CODES.has(codeOf(error));
 

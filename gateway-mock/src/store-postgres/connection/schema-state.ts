@@ -18,7 +18,7 @@ export interface SchemaState {
 
 /** @throws HoldfastError `DATABASE_UNREACHABLE`, `STORE_FAILED` where this user may not read it */
 export async function readSchemaState(url: string): Promise<SchemaState> {
-  const sql = connectPostgres(url, { max: 1, name: "schema" }, "statements");
+  const sql = connectPostgres(url, { name: "schema" }, "statements");
   try {
     const done = await appliedVersions(sql);
     const migrations = readMigrations();

@@ -150,7 +150,7 @@ async function refusedSettings(url: string): Promise<string | null> {
 }
 
 async function refusal(url: string, by: SettingsBy): Promise<string | null> {
-  const sql = connectPostgres(url, { max: 1, name: "doctor" }, by);
+  const sql = connectPostgres(url, { name: "doctor" }, by);
   try {
     const asked = sql.unsafe(by === "startup" ? "SELECT 1" : SET_SETTINGS);
     await withTimeout(systemTimers, asked, 5_000, () => new Error("no answer within 5 s"));

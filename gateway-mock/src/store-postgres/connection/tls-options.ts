@@ -14,7 +14,7 @@ const OWN = ["sslmode", "sslpassword", ...Object.values(FILES)];
 /** In place of a file: the CAs that Node trusts. */
 const SYSTEM = "system";
 
-/** An address as the driver is given it, and what it is told of TLS; undefined: what it reads itself is right. */
+/** The address that the driver gets, and its TLS options; undefined: the driver takes them from the address. */
 export interface DriverAddress {
   readonly address: string;
   readonly ssl?: ConnectionOptions;

@@ -15,7 +15,7 @@ import type { Database } from "../connection/database.ts";
 import { realTime } from "../connection/query.ts";
 
 import { type CommitStats, createBatchRunner, type Entry, reject } from "./runner.ts";
-import type { Remembering, WriterConnections } from "./writer-connections.ts";
+import type { Remembering } from "./writer-connections.ts";
 
 export const GROUP_COMMIT_LIMITS = {
   /**
@@ -71,7 +71,7 @@ export function openGroupCommit(
       if (verifying) {
         const asked = verifying;
         verifying = null;
-        await time.during(() => verify(connections)).then(asked.resolve, asked.reject);
+        await time.during(() => connections.verify()).then(asked.resolve, asked.reject);
         continue;
       }
       const { batch, rest } = takeBatch(waiting, limits);
@@ -107,7 +107,7 @@ export function openGroupCommit(
     async verify() {
       if (closed || connections.isSure) return;
       await connections.prepare();
-      if (closed || connections.isSure) return;
+      if (closed) return;
       verifying ??= deferred<void>();
       running ??= run();
       await verifying.promise;
@@ -152,9 +152,6 @@ const intakeBy = (submit: Submit, item: IntakeItem): Promise<IntakeOutcome> =>
     };
     submit({ type: "intake", item }, settle, refuse);
   });
-
-const verify = (connections: WriterConnections): Promise<void> =>
-  connections.isSure ? Promise.resolve() : connections.verify();
 
 const ROW_BYTES = 250;
 

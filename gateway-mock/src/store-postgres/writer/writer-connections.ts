@@ -10,8 +10,8 @@ import type {
   Unit,
   UnitOutcome,
 } from "@holdfast/store";
-import type { Database, Statement } from "../connection/database.ts";
-import { ConnectionLost } from "../connection/pg-errors.ts";
+import { comparesBeside, type Database, type Statement } from "../connection/database.ts";
+import { ConnectionLost, isAtLimit } from "../connection/pg-errors.ts";
 import { openWriterSession, type WriterSession } from "../connection/writer-session.ts";
 import { History, type LossStats } from "./history.ts";
 import { ENTER_WRITER } from "./sql.ts";
@@ -91,7 +91,7 @@ export class WriterConnections {
    * that. Without one there is nothing to prepare. Rejects with the driver's error.
    */
   async prepare(): Promise<void> {
-    if (!this.#session?.alive || this.#next?.session.alive) return;
+    if (!this.#session?.alive || !comparesBeside(this.#parts.database.options)) return;
     this.#preparing ??= this.#prepareNext().finally(() => {
       this.#preparing = null;
     });
@@ -99,14 +99,21 @@ export class WriterConnections {
   }
 
   async #prepareNext(): Promise<void> {
-    const next = await this.#connect();
-    if (this.#isClosed) await next.session.end();
-    else this.#next = next;
+    await this.#takeNext()?.session.end();
+    try {
+      const next = await this.#connect();
+      if (this.#isClosed) await next.session.end();
+      else this.#next = next;
+    } catch (error) {
+      // No place for a second one: that of the first will do.
+      if (!isAtLimit(error)) throw error;
+    }
   }
 
-  /** Compares over a new connection. Rejects with the driver's error. */
+  /** Compares over a new connection, unless it is sure already. Rejects with the driver's error. */
   async verify(): Promise<void> {
     const next = this.#takeNext();
+    if (this.isSure) return void (await next?.session.end());
     if (!next) {
       await this.#session?.end();
       await this.open();
