@@ -41,7 +41,11 @@ function bench(waits: readonly StoredWait[], outcomeOf: (runId: string) => Decid
     return outcomeOf(runId);
   };
   const updater = { apply, endStep: apply };
-  const runs = { retain: () => {}, release: () => {}, peek: () => ({ open: new Map() }) };
+  const state = { open: new Map(), memo: new Map() };
+  const runs = { retain: () => {}, release: () => {}, loadWith: async () => state } satisfies Record<
+    keyof WaitNotifierParts["runs"],
+    unknown
+  >;
   const options = { store, timers: fakeClock(), log: silentLog, settings: { gatewayId: "g" } };
   const notifier = new WaitNotifier(
     options as unknown as DispatcherOptions,

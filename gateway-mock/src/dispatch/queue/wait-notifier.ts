@@ -65,7 +65,7 @@ interface Notification {
 type Notified = "all" | "all, and the job has ended" | "some";
 
 export interface WaitNotifierParts {
-  readonly runs: RunCache;
+  readonly runs: Pick<RunCache, "retain" | "release" | "loadWith">;
   readonly updater: RunUpdater;
   readonly time: DatabaseTime;
   readonly expressions: Expressions;
