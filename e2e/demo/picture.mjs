@@ -24,7 +24,7 @@ try {
   while (!isOver(await api.run(run.id))) await sleep(100);
   const page = await browser.newPage({ viewport: { width: 1180, height: 700 }, colorScheme: "light" });
   await page.goto(`${gateway.url}/ui/runs/${run.id}`);
-  await page.locator(".score svg").waitFor();
+  await page.locator(".timeline svg").waitFor();
   // Where the source lies is of no interest.
   await page.evaluate(
     "for (const place of document.querySelectorAll('.place')) place.textContent = place.textContent.replace(/^.*\\//, 'src/')",

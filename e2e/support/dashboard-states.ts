@@ -227,7 +227,7 @@ const list = (count: number, nextCursor: string | null = null) => ({
   "/v1/runs?": { runs: variants(count), nextCursor },
 });
 const oneRun = (name: string, detail: object, more: object = {}): DashboardState => ({
-  ...{ name, path: `/ui/runs/${RUN}`, ready: ".score svg" },
+  ...{ name, path: `/ui/runs/${RUN}`, ready: ".timeline svg" },
   answers: { ...NOTHING, [`/v1/runs/${RUN}`]: detail, ...more },
 });
 

@@ -94,7 +94,7 @@ test("a run that was resumed says when, and what it and its step had failed with
     await step(page, "print")
       .getByRole("heading", { name: /^Failed, .+, before the run went on$/ })
       .waitFor();
-    expect(await page.locator(".score .bar.failed").count()).toBe(1);
+    expect(await page.locator(".timeline .bar.failed").count()).toBe(1);
     await expect.poll(() => page.title()).toBe("Completed: shop-print · Run · Holdfast");
     await expectNoProblems(page);
     await closePage(page);

@@ -157,11 +157,11 @@ describe("A run", () => {
       world.journal.open("invoice");
       const page = await dashboard.open(`${world.url}/ui/runs/${id}`);
       await page.locator(".summary").getByText("Completed").waitFor();
-      const score = page.locator(".score");
+      const timeline = page.locator(".timeline");
       for (const kind of ["attempt", "failed", "backoff", "wait", "sleep"]) {
-        expect([kind, await score.locator(`.bar.${kind}`).count()]).not.toEqual([kind, 0]);
+        expect([kind, await timeline.locator(`.bar.${kind}`).count()]).not.toEqual([kind, 0]);
       }
-      await score.locator(".block").first().waitFor({ state: "attached" });
+      await timeline.locator(".block").first().waitFor({ state: "attached" });
       await page
         .locator(".blocks")
         .getByText(/dashboard-app\.mjs:\d+:\d+/)
@@ -188,14 +188,14 @@ describe("A run", () => {
       await world.ended(id);
       const page = await dashboard.open(`${world.url}/ui/runs/${id}`);
       await page.locator(".step summary").click();
-      const inScore = page.getByRole("group", { name: "Selected step" });
-      expect(await inScore.count(), "it was opened in the list").toBe(0);
+      const inTimeline = page.getByRole("group", { name: "Selected step" });
+      expect(await inTimeline.count(), "it was opened in the list").toBe(0);
       await page.locator("#steps").locator("xpath=..").getByRole("button", { name: "Rerun from here" }).click();
       await page.getByRole("heading", { name: "Rerun from “count”" }).waitFor();
       await page.keyboard.press("Escape");
-      await page.locator(".voice.can-select").click();
-      await inScore.getByText("count").waitFor();
-      await inScore.getByRole("button", { name: "Rerun from here" }).click();
+      await page.locator(".entry.can-select").click();
+      await inTimeline.getByText("count").waitFor();
+      await inTimeline.getByRole("button", { name: "Rerun from here" }).click();
       await page.getByLabel("The step gives this result").check();
       await page.getByLabel("Result, as JSON").fill("{oops");
       await page.getByRole("button", { name: "Rerun", exact: true }).last().click();

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { failedAttempts, pastOf } from "../src/data/revivals.ts";
-import { scoreOf } from "../src/data/score.ts";
+import { timelineOf } from "../src/data/timeline.ts";
 import type { Fact } from "../src/data/types.ts";
 import { FAILURE_STEP } from "../src/data/undoing.ts";
 import { detail, step } from "./runs.ts";
@@ -31,11 +31,11 @@ test("a run that was resumed says when, and what it had failed with each time", 
   ]);
 });
 
-test("its score has the failures from before, and nothing for the time in which it had ended", () => {
-  const voice = scoreOf(run, 0)
-    .staves.flat()
+test("its timeline has the failures from before, and nothing for the time in which it had ended", () => {
+  const entry = timelineOf(run, 0)
+    .tracks.flat()
     .find(({ name }) => name === "print");
-  expect(voice?.bars.map(({ kind, fromMs, toMs }) => [kind, fromMs, toMs])).toEqual([
+  expect(entry?.bars.map(({ kind, fromMs, toMs }) => [kind, fromMs, toMs])).toEqual([
     ["failed", 1_940, 1_990],
     ["failed", 100_140, 100_190],
     ["attempt", 240_000, 240_100],

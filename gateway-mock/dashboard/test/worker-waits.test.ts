@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { barNote, scoreOf } from "../src/data/score.ts";
+import { barNote, timelineOf } from "../src/data/timeline.ts";
 import type { Fact, RunDetail, Step, Waiting } from "../src/data/types.ts";
 import { workerWaits } from "../src/data/worker-waits.ts";
 import { detail, fact, step } from "./runs.ts";
@@ -14,8 +14,8 @@ const lost = (atMs: number): Fact => fact(atMs, "LEASE_LOST", { kind: "pass", ke
 const run = (log: readonly Fact[], steps: readonly Step[] = [], more: Partial<RunDetail> = {}): RunDetail =>
   detail(steps, { startedMs: 1_000, endedMs: 40_000, log, ...more });
 const barsOf = (of: RunDetail, nowMs = 0): unknown[] =>
-  scoreOf(of, nowMs).staves.flatMap((stave) =>
-    stave.map(({ name, bars }) => [name, ...bars.map(({ kind, fromMs, toMs }) => [kind, fromMs, toMs])]),
+  timelineOf(of, nowMs).tracks.flatMap((track) =>
+    track.map(({ name, bars }) => [name, ...bars.map(({ kind, fromMs, toMs }) => [kind, fromMs, toMs])]),
   );
 
 describe("A run waited for a worker", () => {
@@ -46,7 +46,7 @@ describe("A run waited for a worker", () => {
     ]);
   });
 
-  test("once a failed attempt's next one was due, in the voice of its step", () => {
+  test("once a failed attempt's next one was due, in the entry of its step", () => {
     const flaky = step("flaky", 30_000, { attempt: 1 });
     const failed = fact(1_060, "STEP_ATTEMPT_FAILED", { step: { startedMs: 1_010, durationMs: 50 }, delayMs: 3_000 });
     const log = [{ ...failed, key: flaky.id }, dispatched(1_060, { delayMs: 3_000 }), worked(30_000)];

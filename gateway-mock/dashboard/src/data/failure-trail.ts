@@ -1,5 +1,5 @@
 /** Where a failure came from: the step that the run failed in, and the runs that such steps had invoked, down to the first. */
-import { childRunIds } from "./score.ts";
+import { childRunIds } from "./timeline.ts";
 import type { RunDetail } from "./types.ts";
 
 export interface FailedCall {

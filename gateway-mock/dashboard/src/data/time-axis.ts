@@ -1,10 +1,10 @@
 /**
- * Where a moment is on a score's axis. Long times in which nothing but waiting goes on are drawn shorter than they were,
+ * Where a moment is on a timeline's axis. Long times in which nothing but waiting goes on are drawn shorter than they were,
  * or a night's sleep would leave no room for the steps around it; but not so short that they cannot be read themselves.
  * Pure.
  */
 import { durationText } from "./format.ts";
-import type { Bar, BarKind, Interval, Score } from "./score.ts";
+import type { Bar, BarKind, Interval, Timeline } from "./timeline.ts";
 
 export interface Piece {
   readonly fromMs: number;
@@ -35,9 +35,9 @@ const READABLE = 0.5;
 /** The longest gap is drawn at most so many times as wide as the shortest that is drawn shorter. */
 const MOST_TIMES = 3;
 
-export function axisOf(score: Score): Axis {
-  const cuts = cutsOf(score);
-  const widths = widthsOf(cuts, score.staves.flat().flatMap(({ bars }) => bars.filter(isBusy)).length);
+export function axisOf(timeline: Timeline): Axis {
+  const cuts = cutsOf(timeline);
+  const widths = widthsOf(cuts, timeline.tracks.flat().flatMap(({ bars }) => bars.filter(isBusy)).length);
   const total = widths.reduce((sum, width) => sum + width, 0) || 1;
   let at = 0;
   const pieces = cuts.map(({ fromMs, toMs }, index) => {
@@ -118,8 +118,8 @@ interface Cut extends Interval {
 }
 
 /** The whole time, cut where the run begins or ceases to wait, and where it waits for something else. */
-function cutsOf({ fromMs, toMs, staves, blocks, ended }: Score): Cut[] {
-  const bars = staves.flat().flatMap((voice) => voice.bars);
+function cutsOf({ fromMs, toMs, tracks, blocks, ended }: Timeline): Cut[] {
+  const bars = tracks.flat().flatMap((entry) => entry.bars);
   const busy = union([...bars.filter(isBusy), ...blocks]);
   const waits = bars.filter((bar) => !isBusy(bar));
   const named = [...waits, ...ended.map((one) => ({ ...one, kind: "ended" as const }))];

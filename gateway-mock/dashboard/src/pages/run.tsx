@@ -7,17 +7,17 @@ import { countOf, durationText, instantText, withLocalTimes } from "../data/form
 import { graphOfRunText, isOfGraph } from "../data/graphs.ts";
 import { useRun } from "../data/run-state.ts";
 import { awaitedSignals } from "../data/run-waits.ts";
-import { childRunIds, type Score, scoreOf } from "../data/score.ts";
+import { childRunIds, type Timeline, timelineOf } from "../data/timeline.ts";
 import { isEnded, type RunDetail, type Step } from "../data/types.ts";
 import { ErrorView } from "../parts/error-view.tsx";
 import { CopyButton, JsonView } from "../parts/json-view.tsx";
 import { useKeptFocus } from "../parts/kept-focus.ts";
 import { NotHere } from "../parts/not-here.tsx";
 import { Problem } from "../parts/notice.tsx";
-import { ScoreLegend } from "../parts/score-legend.tsx";
-import { ScoreView } from "../parts/score-view.tsx";
 import { STATUS_WORDS, StatusMark } from "../parts/status.tsx";
 import { Ago, Lasted } from "../parts/time.tsx";
+import { TimelineLegend } from "../parts/timeline-legend.tsx";
+import { TimelineView } from "../parts/timeline-view.tsx";
 import { Words } from "../parts/words.tsx";
 import { ForkDialog } from "./fork-dialog.tsx";
 import { RunFacts } from "./run-facts.tsx";
@@ -50,7 +50,7 @@ function RunView({ run }: { readonly run: RunDetail }): JSX.Element {
   const [forked, setForked] = useState<Step | null>(null);
   const mayFork = mayChange() && isEnded(run.status);
   const forkFrom = (step: Step): (() => void) | null => (mayFork && step.forkable ? () => setForked(step) : null);
-  const score = scoreOf(run, isEnded(run.status) ? 0 : nowMs.value);
+  const timeline = timelineOf(run, isEnded(run.status) ? 0 : nowMs.value);
   const select = (stepId: string): void => {
     setSelected(stepId);
     setChosen(true);
@@ -82,14 +82,14 @@ function RunView({ run }: { readonly run: RunDetail }): JSX.Element {
         </section>
       )}
       {isOfGraph(run.eventName) && <RunGraph run={run} />}
-      <section aria-labelledby="score">
-        <h2 id="score">Timeline</h2>
+      <section aria-labelledby="timeline">
+        <h2 id="timeline">Timeline</h2>
         <div class="card">
-          <ScoreView score={score} selected={selected} onSelect={select} />
+          <TimelineView timeline={timeline} selected={selected} onSelect={select} />
           {isChosen && selected !== null && <SelectedStep run={run} selected={selected} onFork={forkFrom} />}
-          <ScoreLegend score={score} />
+          <TimelineLegend timeline={timeline} />
         </div>
-        <Blocks score={score} />
+        <Blocks timeline={timeline} />
       </section>
       <section aria-labelledby="steps">
         <h2 id="steps">Steps</h2>
@@ -246,11 +246,11 @@ function Relatives({ run }: { readonly run: RunDetail }): JSX.Element | null {
 }
 
 /** Who blocked the thread: the line of the source. */
-function Blocks({ score }: { readonly score: Score }): JSX.Element | null {
-  if (score.blocks.length === 0) return null;
+function Blocks({ timeline }: { readonly timeline: Timeline }): JSX.Element | null {
+  if (timeline.blocks.length === 0) return null;
   return (
     <ul class="blocks" aria-label="Blocked time">
-      {score.blocks.map(({ fromMs, stall }) => (
+      {timeline.blocks.map(({ fromMs, stall }) => (
         <li key={fromMs} class="notice">
           The main thread was blocked for {durationText(stall.stalledMs)}
           {stall.stepId !== undefined && (

@@ -34,7 +34,7 @@ export function GraphView({ graph, states, selected, onSelect }: GraphViewProps)
   const edges = useMemo(() => drawing && <Edges drawing={drawing} />, [drawing]);
   const size = `${countOf(graph.nodes.length, "node")}, ${countOf(graph.edges.length, "edge")}`;
   return (
-    <div class="score graph" tabIndex={0} role="group" aria-label="Drawing of the graph">
+    <div class="drawing graph" tabIndex={0} role="group" aria-label="Drawing of the graph">
       {drawing === null ? (
         <p class="lead padded">Laying out {size} …</p>
       ) : (

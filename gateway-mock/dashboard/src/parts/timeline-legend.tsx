@@ -1,7 +1,7 @@
-/** What the bars of a score are: of the kinds that it has. */
+/** What the bars of a timeline are: of the kinds that it has. */
 import type { JSX } from "preact";
-import type { BarKind, Score } from "../data/score.ts";
 import { axisOf } from "../data/time-axis.ts";
+import type { BarKind, Timeline } from "../data/timeline.ts";
 
 export const BAR_WORDS: Readonly<Record<BarKind, string>> = {
   queue: "in the queue",
@@ -14,11 +14,11 @@ export const BAR_WORDS: Readonly<Record<BarKind, string>> = {
   wait: "wait",
 };
 
-export function ScoreLegend({ score }: { readonly score: Score }): JSX.Element {
-  const kinds = new Set(score.staves.flat().flatMap(({ bars }) => bars.map(({ kind }) => kind)));
+export function TimelineLegend({ timeline }: { readonly timeline: Timeline }): JSX.Element {
+  const kinds = new Set(timeline.tracks.flat().flatMap(({ bars }) => bars.map(({ kind }) => kind)));
   const words = Object.entries(BAR_WORDS).filter(([kind]) => kinds.has(kind as BarKind));
-  if (score.blocks.length > 0) words.push(["blocked", "main thread blocked"]);
-  if (axisOf(score).pieces.some(({ isShortened }) => isShortened)) words.push(["shortened", "time not to scale"]);
+  if (timeline.blocks.length > 0) words.push(["blocked", "main thread blocked"]);
+  if (axisOf(timeline).pieces.some(({ isShortened }) => isShortened)) words.push(["shortened", "time not to scale"]);
   return (
     <ul class="legend" aria-label="Legend">
       {words.map(([kind, text]) => (

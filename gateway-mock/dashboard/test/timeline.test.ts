@@ -1,23 +1,23 @@
 import { describe, expect, test } from "vitest";
-import { type Score, scoreOf } from "../src/data/score.ts";
 import { axisOf, ticksOf, tickTexts } from "../src/data/time-axis.ts";
+import { type Timeline, timelineOf } from "../src/data/timeline.ts";
 import { detail, fact, step } from "./runs.ts";
 
 /** A step's result is stored, as its worker measured it. */
 const worked = (startedMs: number, atMs: number) =>
   fact(atMs, "STEP_COMPLETED", { step: { op: "StepRun", startedMs } });
 
-const names = (score: Score): string[][] => score.staves.map((stave) => stave.map(({ name }) => name));
+const names = (timeline: Timeline): string[][] => timeline.tracks.map((track) => track.map(({ name }) => name));
 
-describe("A score", () => {
-  test("has steps one after the other on one stave, and branches on staves of their own", () => {
+describe("A timeline", () => {
+  test("has steps one after the other on one track, and branches on tracks of their own", () => {
     const steps = [step("a", 1_200), step("left", 1_400), step("right", 1_450), step("b", 1_600)];
-    expect(names(scoreOf(detail(steps), 0))).toEqual([["in the queue", "a", "left", "b"], ["right"]]);
+    expect(names(timelineOf(detail(steps), 0))).toEqual([["in the queue", "a", "left", "b"], ["right"]]);
   });
 
   test("begins with the time in the queue, which goes on for a run that no worker has", () => {
     const pending = detail([], { status: "PENDING", startedMs: null, endedMs: null });
-    const [[queue] = []] = scoreOf(pending, 5_000).staves;
+    const [[queue] = []] = timelineOf(pending, 5_000).tracks;
     expect(queue?.bars).toEqual([{ kind: "queue", fromMs: 1_000, toMs: 5_000, isOpen: true }]);
   });
 
@@ -35,7 +35,7 @@ describe("A score", () => {
       };
     };
     const log = [failed(0, 1_200, 100), failed(1, 1_350, 200)];
-    const [, mail] = scoreOf(detail([step("mail", 1_600)], { log }), 0).staves[0] ?? [];
+    const [, mail] = timelineOf(detail([step("mail", 1_600)], { log }), 0).tracks[0] ?? [];
     expect(mail?.bars.map(({ kind, fromMs, toMs }) => [kind, fromMs, toMs])).toEqual([
       ["failed", 1_200, 1_250],
       ["backoff", 1_250, 1_350],
@@ -55,11 +55,11 @@ describe("A score", () => {
       dueMs: 90_000,
       endedMs: null,
     });
-    const asleep = scoreOf(detail([sleep], { status: "WAITING", endedMs: null }), 9_000);
-    expect(asleep.staves[0]?.at(-1)?.bars).toEqual([{ kind: "sleep", fromMs: 1_300, toMs: 9_000, isOpen: true }]);
+    const asleep = timelineOf(detail([sleep], { status: "WAITING", endedMs: null }), 9_000);
+    expect(asleep.tracks[0]?.at(-1)?.bars).toEqual([{ kind: "sleep", fromMs: 1_300, toMs: 9_000, isOpen: true }]);
     const waiting = { reason: "", message: "", untilMs: null, step: "pack", runId: null, instanceId: null };
-    const busy = scoreOf(detail([step("a", 1_200)], { status: "RUNNING", endedMs: null, waiting }), 2_000);
-    expect(busy.staves[0]?.at(-1)).toMatchObject({
+    const busy = timelineOf(detail([step("a", 1_200)], { status: "RUNNING", endedMs: null, waiting }), 2_000);
+    expect(busy.tracks[0]?.at(-1)).toMatchObject({
       name: "pack",
       bars: [{ kind: "active", fromMs: 1_300, toMs: 2_000 }],
     });
@@ -75,7 +75,7 @@ describe("A score", () => {
     });
     const data = { op: "InvokeFunction", wait: { kind: "invoke", name: "child" } };
     const log = [{ seq: 1, atMs: 1_200, kind: "STEP_WAITING", key: label.id, attempt: 0, iteration: 0, data }];
-    expect(scoreOf(detail([label], { log }), 0).staves[0]?.[1]?.childRunId).toBe("child");
+    expect(timelineOf(detail([label], { log }), 0).tracks[0]?.[1]?.childRunId).toBe("child");
   });
 
   test("has one block for reports of the same stall, with the place that was found", () => {
@@ -85,7 +85,7 @@ describe("A score", () => {
       { ...stall, atMs: 1_700, stalledMs: 500, ended: true },
       { ...stall, atMs: 2_900, stalledMs: 100 },
     ];
-    const blocks = scoreOf(detail([step("a", 1_200)], { stalls }), 0).blocks;
+    const blocks = timelineOf(detail([step("a", 1_200)], { stalls }), 0).blocks;
     expect(blocks.map(({ fromMs, toMs, stall: { location } }) => [fromMs, toMs, location])).toEqual([
       [1_200, 1_700, "a.ts:1:1"],
       [2_800, 2_900, undefined],
@@ -94,29 +94,29 @@ describe("A score", () => {
 
   test("has a run's revivals as time in which it had ended", () => {
     const log = [fact(1_400, "RUN_FAILED", {}), fact(2_000, "RUN_REVIVED", { dropped: [] })];
-    expect(scoreOf(detail([], { log }), 0).ended).toEqual([{ fromMs: 1_400, toMs: 2_000 }]);
+    expect(timelineOf(detail([], { log }), 0).ended).toEqual([{ fromMs: 1_400, toMs: 2_000 }]);
   });
 
   test("leaves out steps whose results were kept from another run", () => {
-    expect(names(scoreOf(detail([step("old", 500, { kept: true }), step("new", 1_200)]), 0))).toEqual([
+    expect(names(timelineOf(detail([step("old", 500, { kept: true }), step("new", 1_200)]), 0))).toEqual([
       ["in the queue", "new"],
     ]);
   });
 });
 
-describe("The axis of a score", () => {
+describe("The axis of a timeline", () => {
   const sleep = (fromMs: number, toMs: number) =>
     step("night", 0, { op: "Sleep", startedMs: null, durationMs: null, openedMs: fromMs, endedMs: toMs });
 
   test("goes evenly from the beginning to the end", () => {
-    const axis = axisOf(scoreOf(detail([step("a", 1_000, { durationMs: 2_000 })], { startedMs: 1_000 }), 0));
+    const axis = axisOf(timelineOf(detail([step("a", 1_000, { durationMs: 2_000 })], { startedMs: 1_000 }), 0));
     expect([1_000, 2_000, 3_000, 9_000].map(axis.at)).toEqual([0, 0.5, 1, 1]);
   });
 
   test("shortens a long sleep, and keeps the order of all moments", () => {
     const end = 86_401_500;
     const run = detail([step("a", 1_100), sleep(1_205, 86_401_300), step("b", 86_401_350)], { endedMs: end });
-    const axis = axisOf(scoreOf(run, 0));
+    const axis = axisOf(timelineOf(run, 0));
     expect(axis.pieces.filter(({ isShortened }) => isShortened)).toHaveLength(1);
     expect(axis.at(1_205)).toBeGreaterThan(0.2);
     const moments = [1_000, 1_100, 1_205, 40_000_000, 86_401_300, 86_401_400, end].map(axis.at);
@@ -128,7 +128,7 @@ describe("The axis of a score", () => {
     const work = step("ask", 1_240, { durationMs: 0.4, endedMs: 1_241 });
     const wait = { ...sleep(1_250, 0), op: "WaitForEvent", status: "waiting" as const, endedMs: null };
     const run = detail([work, wait], { status: "WAITING", startedMs: 1_000, endedMs: null });
-    const axis = axisOf(scoreOf(run, 10_000_000));
+    const axis = axisOf(timelineOf(run, 10_000_000));
     expect(1 - axis.at(1_250)).toBeGreaterThan(0.4);
     expect(axis.at(1_240)).toBeGreaterThan(0.4);
   });
@@ -143,7 +143,7 @@ describe("The axis of a score", () => {
       step("c", 29_025, { durationMs: 3, endedMs: 29_029 }),
     ];
     const log = [fact(9_025, "DISPATCHED", { kind: "pass" }, { iteration: 3 }), worked(29_025, 29_029)];
-    const axis = axisOf(scoreOf(detail(steps, { startedMs: 1_000, endedMs: 29_030, log }), 0));
+    const axis = axisOf(timelineOf(detail(steps, { startedMs: 1_000, endedMs: 29_030, log }), 0));
     expect(axis.pieces.map(({ isShortened }) => isShortened)).toEqual([false, true, true, false]);
     const [slept, queued] = [partOf(axis, 1_025, 9_025), partOf(axis, 9_025, 29_025)];
     expect(slept).toBeGreaterThan(0.15);
@@ -153,7 +153,7 @@ describe("The axis of a score", () => {
 
   test("is not shortened where what goes on can be read anyway", () => {
     const steps = [step("a", 1_100, { durationMs: 400, endedMs: 1_501 }), sleep(1_502, 2_500), step("b", 2_501)];
-    const axis = axisOf(scoreOf(detail(steps, { endedMs: 2_700 }), 0));
+    const axis = axisOf(timelineOf(detail(steps, { endedMs: 2_700 }), 0));
     expect(axis.pieces.some(({ isShortened }) => isShortened)).toBe(false);
   });
 
@@ -162,7 +162,7 @@ describe("The axis of a score", () => {
       step(`work ${n}`, 1_000 + n * 61_000, { durationMs: 5, endedMs: 1_006 + n * 61_000 }),
       { ...sleep(1_010 + n * 61_000, 61_900 + n * 61_000), id: `sleep ${n}` },
     ]).flat();
-    const axis = axisOf(scoreOf(detail(steps, { startedMs: 1_000, endedMs: 1_221_000 }), 0));
+    const axis = axisOf(timelineOf(detail(steps, { startedMs: 1_000, endedMs: 1_221_000 }), 0));
     expect(axis.pieces.filter(({ isShortened }) => isShortened)).toHaveLength(20);
     const work = steps.filter(({ op }) => op === "StepRun").map(({ startedMs }) => startedMs ?? 0);
     for (const startMs of work) expect(partOf(axis, startMs, startMs + 5)).toBeGreaterThan(0.0005);
@@ -173,12 +173,12 @@ describe("The axis of a score", () => {
   test("shortens the time in which a resumed run had ended", () => {
     const log = [fact(1_400, "RUN_FAILED", {}), fact(3_601_000, "RUN_REVIVED", { dropped: [] })];
     const steps = [step("a", 1_200), step("b", 3_601_100)];
-    const axis = axisOf(scoreOf(detail(steps, { log, endedMs: 3_601_300 }), 0));
+    const axis = axisOf(timelineOf(detail(steps, { log, endedMs: 3_601_300 }), 0));
     expect(partOf(axis, 1_400, 3_601_000)).toBeLessThan(0.5);
   });
 
   test("of a run that only sleeps is not shortened, and has round ticks", () => {
-    const axis = axisOf(scoreOf(detail([sleep(1_000, 3_601_000)], { startedMs: 1_000, endedMs: 3_601_000 }), 0));
+    const axis = axisOf(timelineOf(detail([sleep(1_000, 3_601_000)], { startedMs: 1_000, endedMs: 3_601_000 }), 0));
     expect(axis.pieces.some(({ isShortened }) => isShortened)).toBe(false);
     expect(ticksOf(axis, 1_000, 6).map(({ ms }) => ms / 60_000)).toEqual([0, 10, 20, 30, 40, 50, 60]);
   });

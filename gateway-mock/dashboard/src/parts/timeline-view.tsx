@@ -1,18 +1,18 @@
-/** Draws a score, the timeline of a run: staves with bars on a time axis, blocked time hatched across all of them. */
+/** Draws the timeline of a run: tracks with bars on a time axis, blocked time hatched across all of them. */
 import type { JSX } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { durationText } from "../data/format.ts";
-import { type Bar, type Block, barNote, type Score, type Voice } from "../data/score.ts";
 import { axisOf } from "../data/time-axis.ts";
-import { AxisLines, Breaks, SIDE, TOP } from "./score-axis.tsx";
-import { BAR_WORDS } from "./score-legend.tsx";
+import { type Bar, type Block, barNote, type Entry, type Timeline } from "../data/timeline.ts";
+import { AxisLines, Breaks, SIDE, TOP } from "./timeline-axis.tsx";
+import { BAR_WORDS } from "./timeline-legend.tsx";
 
-const STAVE = 44;
+const TRACK = 44;
 const BAR = 16;
 const LETTER = 7.2;
 
-export interface ScoreViewProps {
-  readonly score: Score;
+export interface TimelineViewProps {
+  readonly timeline: Timeline;
   readonly selected: string | null;
   readonly onSelect: (stepId: string) => void;
 }
@@ -32,15 +32,15 @@ function useWidth(): { readonly ref: { current: HTMLDivElement | null }; readonl
   return { ref, width };
 }
 
-export function ScoreView({ score, selected, onSelect }: ScoreViewProps): JSX.Element {
+export function TimelineView({ timeline, selected, onSelect }: TimelineViewProps): JSX.Element {
   const { ref, width } = useWidth();
-  const axis = axisOf(score);
-  const height = TOP + Math.max(1, score.staves.length) * STAVE + 8;
+  const axis = axisOf(timeline);
+  const height = TOP + Math.max(1, timeline.tracks.length) * TRACK + 8;
   const x = (ms: number): number => SIDE + axis.at(ms) * Math.max(1, width - 2 * SIDE);
-  const steps = score.staves.flat().filter(({ step }) => step !== null).length;
-  const lasted = durationText(score.toMs - score.fromMs);
+  const steps = timeline.tracks.flat().filter(({ step }) => step !== null).length;
+  const lasted = durationText(timeline.toMs - timeline.fromMs);
   return (
-    <div ref={ref} class="score" tabIndex={0} role="group" aria-label="Timeline of the run">
+    <div ref={ref} class="drawing timeline" tabIndex={0} role="group" aria-label="Timeline of the run">
       {width > 0 && (
         <svg
           width={width}
@@ -49,46 +49,46 @@ export function ScoreView({ score, selected, onSelect }: ScoreViewProps): JSX.El
           aria-label={`${steps} steps in ${lasted}; the list below has them`}
         >
           <Hatching />
-          <AxisLines score={score} axis={axis} x={x} height={height} width={width} />
-          {score.staves.map((_, index) => (
+          <AxisLines timeline={timeline} axis={axis} x={x} height={height} width={width} />
+          {timeline.tracks.map((_, index) => (
             <line
               key={`line ${index.toString()}`}
-              class="stave"
+              class="track"
               x1={SIDE}
               x2={width - SIDE}
               y1={middle(index)}
               y2={middle(index)}
             />
           ))}
-          {score.staves.map((stave, index) =>
-            stave.map((voice) => (
-              <VoiceView
-                key={keyOf(voice)}
-                score={score}
-                voice={voice}
+          {timeline.tracks.map((track, index) =>
+            track.map((entry) => (
+              <EntryView
+                key={keyOf(entry)}
+                timeline={timeline}
+                entry={entry}
                 y={middle(index)}
                 x={x}
-                isSelected={voice.step !== null && voice.step.id === selected}
+                isSelected={entry.step !== null && entry.step.id === selected}
                 onSelect={onSelect}
               />
             )),
           )}
-          {score.staves.map((_, index) => (
+          {timeline.tracks.map((_, index) => (
             <Breaks key={`breaks ${index.toString()}`} axis={axis} x={x} y={middle(index)} />
           ))}
-          {score.blocks.map((block) => (
+          {timeline.blocks.map((block) => (
             <BlockView key={block.fromMs} block={block} x={x} height={height} />
           ))}
-          {score.staves.map((stave, index) =>
-            stave.map((voice, place) => (
-              <VoiceNames
-                key={keyOf(voice)}
-                score={score}
-                voice={voice}
+          {timeline.tracks.map((track, index) =>
+            track.map((entry, place) => (
+              <EntryNames
+                key={keyOf(entry)}
+                timeline={timeline}
+                entry={entry}
                 y={middle(index)}
                 x={x}
-                roomTo={place + 1 < stave.length ? x(stave[place + 1]?.fromMs ?? 0) : width - 4}
-                isSelected={voice.step !== null && voice.step.id === selected}
+                roomTo={place + 1 < track.length ? x(track[place + 1]?.fromMs ?? 0) : width - 4}
+                isSelected={entry.step !== null && entry.step.id === selected}
               />
             )),
           )}
@@ -98,8 +98,8 @@ export function ScoreView({ score, selected, onSelect }: ScoreViewProps): JSX.El
   );
 }
 
-const keyOf = ({ step, name, fromMs }: Voice): string => step?.id ?? `${fromMs} ${name}`;
-const middle = (stave: number): number => TOP + stave * STAVE + 28;
+const keyOf = ({ step, name, fromMs }: Entry): string => step?.id ?? `${fromMs} ${name}`;
+const middle = (track: number): number => TOP + track * TRACK + 28;
 
 function Hatching(): JSX.Element {
   return (
@@ -111,38 +111,38 @@ function Hatching(): JSX.Element {
   );
 }
 
-interface VoiceProps {
-  readonly score: Score;
-  readonly voice: Voice;
+interface EntryProps {
+  readonly timeline: Timeline;
+  readonly entry: Entry;
   readonly y: number;
   readonly x: (ms: number) => number;
   readonly isSelected: boolean;
   readonly onSelect: (stepId: string) => void;
 }
 
-function VoiceView({ score, voice, y, x, isSelected, onSelect }: VoiceProps): JSX.Element {
-  const { step, bars } = voice;
+function EntryView({ timeline, entry, y, x, isSelected, onSelect }: EntryProps): JSX.Element {
+  const { step, bars } = entry;
   const select = step === null ? undefined : (): void => onSelect(step.id);
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: the picture is described as a whole, the list has the steps
-    <g class={`voice${isSelected ? " selected" : ""}${select ? " can-select" : ""}`} onClick={select}>
+    <g class={`entry${isSelected ? " selected" : ""}${select ? " can-select" : ""}`} onClick={select}>
       {bars.map((bar) => (
-        <BarView key={`${bar.kind} ${bar.fromMs}`} bar={bar} title={titleOf(voice, bar, score)} y={y} x={x} />
+        <BarView key={`${bar.kind} ${bar.fromMs}`} bar={bar} title={titleOf(entry, bar, timeline)} y={y} x={x} />
       ))}
     </g>
   );
 }
 
 /** `charge card · failed attempt, 20 ms`, `in the queue, 7 ms`. */
-function titleOf({ step, name }: Voice, bar: Bar, score: Score): string {
+function titleOf({ step, name }: Entry, bar: Bar, timeline: Timeline): string {
   const lasted = durationText(bar.toMs - bar.fromMs);
   if (step === null) return name.includes(lasted) ? name : `${name}, ${lasted}`;
-  return `${name} · ${barNote(bar, score) ?? `${BAR_WORDS[bar.kind]}, ${lasted}`}`;
+  return `${name} · ${barNote(bar, timeline) ?? `${BAR_WORDS[bar.kind]}, ${lasted}`}`;
 }
 
 interface NamesProps {
-  readonly score: Score;
-  readonly voice: Voice;
+  readonly timeline: Timeline;
+  readonly entry: Entry;
   readonly y: number;
   readonly x: (ms: number) => number;
   /** Up to where the last one may go. */
@@ -150,10 +150,10 @@ interface NamesProps {
   readonly isSelected: boolean;
 }
 
-/** Above what is hatched: what the voice is called, and where it waited for a worker in between. */
-function VoiceNames({ score, voice, y, x, roomTo, isSelected }: NamesProps): JSX.Element {
-  const { step, name, bars, fromMs } = voice;
-  const notes = step === null ? [] : bars.flatMap((bar) => ({ text: barNote(bar, score), atMs: bar.fromMs }));
+/** Above what is hatched: what the entry is called, and where it waited for a worker in between. */
+function EntryNames({ timeline, entry, y, x, roomTo, isSelected }: NamesProps): JSX.Element {
+  const { step, name, bars, fromMs } = entry;
+  const notes = step === null ? [] : bars.flatMap((bar) => ({ text: barNote(bar, timeline), atMs: bar.fromMs }));
   const texts = [
     { text: name, from: x(fromMs), isNote: false },
     ...notes.flatMap(({ text, atMs }) => (text === null ? [] : [{ text, from: x(atMs), isNote: true }])),
@@ -165,7 +165,7 @@ function VoiceNames({ score, voice, y, x, roomTo, isSelected }: NamesProps): JSX
         const look = isNote ? " note" : isSelected ? " selected" : "";
         return (
           label !== "" && (
-            <text key={from} class={`voice-name${look}`} x={from} y={y - BAR / 2 - 5}>
+            <text key={from} class={`entry-name${look}`} x={from} y={y - BAR / 2 - 5}>
               {label}
             </text>
           )

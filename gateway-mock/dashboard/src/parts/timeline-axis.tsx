@@ -1,15 +1,15 @@
-/** The time axis of a score: round times, and where it is broken because a long wait is drawn shorter. */
+/** The time axis of a timeline: round times, and where it is broken because a long wait is drawn shorter. */
 import type { JSX } from "preact";
 import { durationText } from "../data/format.ts";
-import type { Score } from "../data/score.ts";
 import { type Axis, ticksOf, tickTexts } from "../data/time-axis.ts";
+import type { Timeline } from "../data/timeline.ts";
 
-/** Above the staves, and beside them. */
+/** Above the tracks, and beside them. */
 export const TOP = 30;
 export const SIDE = 14;
 
 interface AxisProps {
-  readonly score: Score;
+  readonly timeline: Timeline;
   readonly axis: Axis;
   readonly x: (ms: number) => number;
   readonly height: number;
@@ -42,8 +42,8 @@ function tickLabels(places: readonly number[], texts: readonly string[], width: 
   });
 }
 
-export function AxisLines({ score, axis, x, height, width }: AxisProps): JSX.Element {
-  const ticks = ticksOf(axis, score.fromMs, Math.max(2, Math.floor(width / 110)));
+export function AxisLines({ timeline, axis, x, height, width }: AxisProps): JSX.Element {
+  const ticks = ticksOf(axis, timeline.fromMs, Math.max(2, Math.floor(width / 110)));
   const places = ticks.map(({ at }) => SIDE + at * (width - 2 * SIDE));
   const shortened = axis.pieces
     .filter(({ isShortened }) => isShortened)
@@ -92,7 +92,7 @@ interface BreaksProps {
   readonly y: number;
 }
 
-/** The mark of a broken axis, across a stave and the bars on it. */
+/** The mark of a broken axis, across a track and the bars on it. */
 export function Breaks({ axis, x, y }: BreaksProps): JSX.Element {
   return (
     <g class="breaks">

@@ -1,6 +1,6 @@
 /**
- * A run as a score, which the page calls its timeline: what went on when, step by step, as bars on staves. Steps that ran
- * at the same time are on staves of their own. Pure.
+ * A run's timeline: what went on when, step by step, as bars on tracks. Steps that ran at the same time are on tracks of
+ * their own. Pure.
  */
 import { durationText } from "./format.ts";
 import { pastOf } from "./revivals.ts";
@@ -18,7 +18,7 @@ export interface Bar {
 }
 
 /** A step, or what is not one: the time before the first, and what goes on now. */
-export interface Voice {
+export interface Entry {
   /** Null where it is no step. */
   readonly step: Step | null;
   readonly name: string;
@@ -41,8 +41,8 @@ export interface Interval {
   readonly toMs: number;
 }
 
-export interface Score extends Interval {
-  readonly staves: readonly (readonly Voice[])[];
+export interface Timeline extends Interval {
+  readonly tracks: readonly (readonly Entry[])[];
   readonly blocks: readonly Block[];
   /** In which the run had ended, until it was resumed. */
   readonly ended: readonly Interval[];
@@ -50,28 +50,28 @@ export interface Score extends Interval {
   readonly isLimited: boolean;
 }
 
-export function scoreOf(run: RunDetail, nowMs: number): Score {
+export function timelineOf(run: RunDetail, nowMs: number): Timeline {
   const endMs = run.endedMs ?? Math.max(nowMs, run.createdMs);
   const childIds = childRunIds(run);
   const attempts = failedSpans(run);
   const waits = workerWaits(run);
   const steps = run.steps
     .map((step) =>
-      voiceOf(step, { endMs, attempts: attempts.get(step.id) ?? [], childRunId: childIds.get(step.id) ?? null, waits }),
+      entryOf(step, { endMs, attempts: attempts.get(step.id) ?? [], childRunId: childIds.get(step.id) ?? null, waits }),
     )
-    .filter((voice): voice is Voice => voice !== null);
+    .filter((entry): entry is Entry => entry !== null);
   const firstMs = Math.min(run.startedMs ?? endMs, ...steps.map(({ fromMs }) => fromMs));
-  const voices = [
-    ...queueVoice(run.createdMs, firstMs, run.startedMs === null && run.endedMs === null),
+  const entries = [
+    ...queueEntry(run.createdMs, firstMs, run.startedMs === null && run.endedMs === null),
     ...steps,
-    ...waitVoices(waits, steps, run),
+    ...waitEntries(waits, steps, run),
   ];
-  const now = nowVoice(run, steps, endMs);
-  if (now) voices.push(now);
-  const toMs = Math.max(endMs, ...voices.map((voice) => voice.toMs), run.createdMs + 1);
+  const now = nowEntry(run, steps, endMs);
+  if (now) entries.push(now);
+  const toMs = Math.max(endMs, ...entries.map((entry) => entry.toMs), run.createdMs + 1);
   const ended = pastOf(run).revivals.map(({ endedMs, atMs }) => ({ fromMs: endedMs, toMs: atMs }));
-  const [staves, blocks] = [stavesOf(voices), blocksOf(run.stalls)];
-  return { fromMs: run.createdMs, toMs, staves, blocks, ended, isLimited: isLimited(run) };
+  const [tracks, blocks] = [tracksOf(entries), blocksOf(run.stalls)];
+  return { fromMs: run.createdMs, toMs, tracks, blocks, ended, isLimited: isLimited(run) };
 }
 
 function isLimited({ log = [] }: RunDetail): boolean {
@@ -81,9 +81,9 @@ function isLimited({ log = [] }: RunDetail): boolean {
 }
 
 /** What is written beside a bar that is no step's own doing; null: nothing. */
-export function barNote({ kind, fromMs, toMs, isOpen }: Bar, score: Pick<Score, "isLimited">): string | null {
+export function barNote({ kind, fromMs, toMs, isOpen }: Bar, timeline: Pick<Timeline, "isLimited">): string | null {
   const lasted = durationText(toMs - fromMs);
-  const what = score.isLimited ? "in the queue" : "for a worker";
+  const what = timeline.isLimited ? "in the queue" : "for a worker";
   if (kind === "queue") return `${isOpen ? "waiting" : "waited"} ${lasted} ${what}`;
   if (kind !== "lost") return null;
   return isOpen ? "worker lost, no other has taken over yet" : `worker lost, another took over after ${lasted}`;
@@ -92,23 +92,23 @@ export function barNote({ kind, fromMs, toMs, isOpen }: Bar, score: Pick<Score, 
 const overlaps = (one: Interval, other: Interval): boolean => one.fromMs < other.toMs && other.fromMs < one.toMs;
 
 /** Waits that no step's own bars show already. */
-function waitVoices(waits: readonly WorkerWait[], steps: readonly Voice[], run: RunDetail): Voice[] {
+function waitEntries(waits: readonly WorkerWait[], steps: readonly Entry[], run: RunDetail): Entry[] {
   const shown = steps.flatMap(({ bars }) => bars.filter(({ kind }) => kind !== "sleep" && kind !== "wait"));
   return waits
     .filter((wait) => !shown.some((bar) => overlaps(bar, wait)))
-    .map((wait) => notedVoice({ ...wait, isOpen: false }, run));
+    .map((wait) => notedEntry({ ...wait, isOpen: false }, run));
 }
 
-const notedVoice = (bar: Bar, run: RunDetail): Voice =>
-  voiceOfBar(bar, barNote(bar, { isLimited: isLimited(run) }) ?? "");
+const notedEntry = (bar: Bar, run: RunDetail): Entry =>
+  entryOfBar(bar, barNote(bar, { isLimited: isLimited(run) }) ?? "");
 
-function voiceOfBar(bar: Bar, name: string): Voice {
+function entryOfBar(bar: Bar, name: string): Entry {
   return { step: null, name, bars: [bar], fromMs: bar.fromMs, toMs: bar.toMs, childRunId: null };
 }
 
-function queueVoice(fromMs: number, toMs: number, isOpen: boolean): Voice[] {
+function queueEntry(fromMs: number, toMs: number, isOpen: boolean): Entry[] {
   if (toMs <= fromMs) return [];
-  return [voiceOfBar({ kind: "queue", fromMs, toMs, isOpen }, "in the queue")];
+  return [entryOfBar({ kind: "queue", fromMs, toMs, isOpen }, "in the queue")];
 }
 
 interface Span {
@@ -126,7 +126,7 @@ interface StepContext {
 }
 
 /** Null: nothing of it has begun. */
-function voiceOf(step: Step, { endMs, attempts, childRunId, waits }: StepContext): Voice | null {
+function entryOf(step: Step, { endMs, attempts, childRunId, waits }: StepContext): Entry | null {
   const bars: Bar[] = [];
   const stepEndMs = step.endedMs ?? endMs;
   for (const [index, { fromMs, toMs, dueMs }] of attempts.entries()) {
@@ -212,29 +212,29 @@ export function childRunIds(run: RunDetail): Map<string, string> {
 }
 
 /** What goes on now: that no worker has the run, or what its worker does, which is stored only when it is done. */
-function nowVoice(run: RunDetail, steps: readonly Voice[], endMs: number): Voice | null {
+function nowEntry(run: RunDetail, steps: readonly Entry[], endMs: number): Entry | null {
   const lastMs = Math.max(run.createdMs, ...steps.map(({ toMs }) => Math.min(toMs, endMs)));
   const wait = workerWaitNow(run, { lastMs, nowMs: endMs });
-  return wait ? notedVoice({ ...wait, isOpen: true }, run) : activeVoice(run, steps, endMs);
+  return wait ? notedEntry({ ...wait, isOpen: true }, run) : activeEntry(run, steps, endMs);
 }
 
-function activeVoice(run: RunDetail, steps: readonly Voice[], endMs: number): Voice | null {
+function activeEntry(run: RunDetail, steps: readonly Entry[], endMs: number): Entry | null {
   if (isEnded(run.status) || run.status !== "RUNNING" || run.startedMs === null) return null;
   if (steps.some(({ bars }) => bars.some(({ kind, isOpen }) => isOpen && kind !== "backoff"))) return null;
   const fromMs = Math.max(run.startedMs, ...steps.map(({ toMs }) => toMs));
   if (fromMs >= endMs) return null;
-  return voiceOfBar({ kind: "active", fromMs, toMs: endMs, isOpen: true }, run.waiting?.step ?? "with a worker");
+  return entryOfBar({ kind: "active", fromMs, toMs: endMs, isOpen: true }, run.waiting?.step ?? "with a worker");
 }
 
-/** Each voice on the first stave that is free. */
-function stavesOf(voices: readonly Voice[]): Voice[][] {
-  const staves: Voice[][] = [];
-  for (const voice of [...voices].sort((a, b) => a.fromMs - b.fromMs)) {
-    const free = staves.find((stave) => (stave.at(-1)?.toMs ?? 0) <= voice.fromMs);
-    if (free) free.push(voice);
-    else staves.push([voice]);
+/** Each entry on the first track that is free. */
+function tracksOf(entries: readonly Entry[]): Entry[][] {
+  const tracks: Entry[][] = [];
+  for (const entry of [...entries].sort((a, b) => a.fromMs - b.fromMs)) {
+    const free = tracks.find((track) => (track.at(-1)?.toMs ?? 0) <= entry.fromMs);
+    if (free) free.push(entry);
+    else tracks.push([entry]);
   }
-  return staves;
+  return tracks;
 }
 
 /** A block is reported while it lasts and when it ends: what overlaps is one, and the longest report says it. */
