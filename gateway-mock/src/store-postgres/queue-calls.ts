@@ -9,6 +9,7 @@ import { DueBounds } from "./queue/due-bounds.ts";
 import type { KeptClaims } from "./queue/kept-claims.ts";
 import { claim, extendLeases, nextDueInMs, recallJobs, releaseLeases, renewLeases } from "./queue/leases.ts";
 import { claimLimited } from "./queue/limited-claims.ts";
+import { keepLostStarts } from "./queue/lost-starts.ts";
 import { loadRuns } from "./run-loader.ts";
 import { coalescedWaits } from "./waits.ts";
 
@@ -91,6 +92,7 @@ export function queueOf(
     recallJobs: (wants) => recallJobs(query, bounds.all, wants),
     async releaseLeases(leases) {
       await settled();
+      await keepLostStarts(query, leases);
       return releaseLeases(query, leases);
     },
     async renewLeases(gatewayId, leaseMs) {

@@ -29,9 +29,18 @@ export function cachedPackage({ name, version }: PlatformPackage): string {
 function cacheFolder(env: NodeJS.ProcessEnv = process.env): string {
   const { HOLDFAST_CACHE_DIR, XDG_CACHE_HOME, LOCALAPPDATA } = env;
   if (HOLDFAST_CACHE_DIR) return join(HOLDFAST_CACHE_DIR, "postgres");
-  const home = homedir();
+  const home = homeFolder();
   const own = { darwin: join(home, "Library", "Caches"), win32: LOCALAPPDATA }[process.platform as string];
   return join(own ?? (XDG_CACHE_HOME || join(home, ".cache")), "holdfast", "postgres");
+}
+
+/** A user without a name and without `HOME`, as containers have them, has none: then as most programs take it. */
+function homeFolder(): string {
+  try {
+    return homedir();
+  } catch {
+    return "/";
+  }
 }
 
 /**

@@ -3,6 +3,7 @@ import type { ClaimLimits, LeaseRelease, LimitedClaimRequest } from "../port/wor
 import type { FlowRuleRows } from "./flow-rule-rows.ts";
 import type { Queue } from "./queue.ts";
 import { byText, type JobRow, placeOf, type Taken } from "./rows.ts";
+import type { Runs } from "./runs.ts";
 
 type Want = LimitedClaimRequest["wants"][number];
 
@@ -51,12 +52,19 @@ export function claimLimited(
   return { taken, blocked, retryInMs: Number.isFinite(nextMs) ? Math.max(1, Math.ceil(nextMs - nowMs)) : null };
 }
 
-/** Starts that no worker has had are given back. */
-export function releaseLeases(
-  { queue, flowRules }: { readonly queue: Queue; readonly flowRules: FlowRuleRows },
-  releases: readonly LeaseRelease[],
-): boolean[] {
+interface ReleaseTables {
+  readonly queue: Queue;
+  readonly flowRules: FlowRuleRows;
+  readonly runs: Pick<Runs, "keepStart">;
+}
+
+/** Starts that no worker has had are given back; of what is lost it stays known when its run began. */
+export function releaseLeases({ queue, flowRules, runs }: ReleaseTables, releases: readonly LeaseRelease[]): boolean[] {
   const released = queue.release(releases);
+  for (const [index, { jobId, lost }] of releases.entries()) {
+    const job = queue.rows.get(jobId);
+    if (released[index] && lost && job) runs.keepStart(job);
+  }
   for (const [index, { jobId, paced }] of releases.entries()) {
     const job = queue.rows.get(jobId);
     if (!released[index] || !job || !paced) continue;

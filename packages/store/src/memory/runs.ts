@@ -108,6 +108,13 @@ export class Runs {
     };
   }
 
+  /** Its work is lost before a commit said that it had begun. */
+  keepStart({ runId, kind, claimedMs }: JobRow): void {
+    const run = this.rows.get(runId);
+    if (!run || run.head.startedMs !== null || (kind !== "pass" && kind !== "step")) return;
+    run.head = { ...run.head, startedMs: claimedMs };
+  }
+
   insertWait(wait: NewWait): void {
     const run = this.rows.get(wait.runId);
     if (run) this.waits.insert(run, wait);

@@ -138,8 +138,8 @@ export class StoreOnTables extends ReadsOnTables implements Store {
   }
 
   releaseLeases(releases: Parameters<Store["releaseLeases"]>[0]): ReturnType<Store["releaseLeases"]> {
-    const { jobs: queue, flowRules } = this.#tables;
-    return this.#access.call(() => releaseLeases({ queue, flowRules }, releases));
+    const { jobs: queue, flowRules, runsTable: runs } = this.#tables;
+    return this.#access.call(() => releaseLeases({ queue, flowRules, runs }, releases));
   }
 
   renewLeases(gatewayId: string, leaseMs: number): Promise<number> {

@@ -107,6 +107,25 @@ export function claimsContract(bench: ContractBench): void {
       expect(await claimOne(bench.store, "back")).toMatchObject({ id: back.jobId, epoch: 3, lost: true });
     });
 
+    it("a run whose work is lost before its first commit began when that was claimed, not when it is claimed again", async () => {
+      const run = await seedRun(bench.store, { run: { functionId: "begun" } });
+      const startedMs = async () => (await bench.store.loadRuns([run.runId]))[0]?.head.startedMs;
+      const release = (epoch: number, lost: boolean) => bench.store.releaseLeases([{ jobId: run.jobId, epoch, lost }]);
+      await claimOne(bench.store, "begun");
+      await release(1, false);
+      expect(await startedMs(), "it may not have begun").toBeNull();
+      const claimed = await claimOne(bench.store, "begun");
+      await release(1, true);
+      expect(await startedMs(), "of an earlier lease").toBeNull();
+      await release(2, true);
+      const begunMs = await startedMs();
+      expect(begunMs).toBeCloseTo((claimed?.leaseUntilMs ?? 0) - 60_000, 0);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      await claimOne(bench.store, "begun");
+      await release(3, true);
+      expect(await startedMs()).toBe(begunMs);
+    });
+
     it("a claim skips postponed jobs, unless it asks for their version", async () => {
       const one = await seedLeased(bench.store, "held");
       const two = await seedLeased(bench.store, "held");
