@@ -11,7 +11,7 @@ import {
   type Timers,
   withTimeout,
 } from "@holdfast/core";
-import { CONNECT_PATH } from "@holdfast/protocol";
+import { CONNECT_PATH, WIRE_LIMITS } from "@holdfast/protocol";
 import type { RetentionPolicy, Store } from "@holdfast/store";
 import { getRequestListener } from "@hono/node-server";
 import { CleanUps } from "./clean-ups.ts";
@@ -211,7 +211,7 @@ async function start(config: GatewayConfig, ports: GatewayPorts, cleanUps: Clean
 }
 
 function socketServer(
-  { maxWorkers: maxSockets }: GatewayConfig,
+  { maxWorkers: maxSockets, plain }: GatewayConfig,
   sessions: SocketServerOptions["sessions"],
   refusal: SocketServerOptions["refusal"],
   conversations: Conversations,
@@ -220,6 +220,7 @@ function socketServer(
   return new SocketServer({
     sessions,
     maxSockets,
+    maxMessageBytes: plain ? WIRE_LIMITS.maxFrameBytes : WIRE_LIMITS.maxReadBytes,
     pending,
     refusal,
     tap: (socket, raw) => conversations.tap(socket, raw),

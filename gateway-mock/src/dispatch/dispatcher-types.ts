@@ -4,6 +4,7 @@
  */
 import type { WorkerFrame } from "@holdfast/protocol";
 import type { DispatcherCounters } from "./ports.ts";
+import type { SocketEnd } from "./workers/connected-worker.ts";
 
 /** Frames about requests, as the socket's side hands them over. */
 export type DispatcherFrame = Exclude<
@@ -21,8 +22,10 @@ export interface AttachedWorker {
   resume(): void;
   /** No request waits for room on its socket any more. */
   hasRoom(): void;
-  /** Its socket is gone; with `final` it said that it does not come back. */
-  lost(final?: boolean): void;
+  /** It has sent a message that is too large to be read, which ends its socket. */
+  sentTooMuch(): void;
+  /** Its socket is gone. Default `broken`. */
+  lost(how?: SocketEnd): void;
 }
 
 export interface DispatcherStatus extends Readonly<DispatcherCounters> {

@@ -151,7 +151,8 @@ export class Dispatcher {
         this.#parts.workers.roomChanged(worker);
         this.#parts.loop.wakeIfBacklogged();
       },
-      lost: (final = false) => this.#parts.presence.onWorkerLost(worker, final),
+      sentTooMuch: () => this.#parts.replies.onTooLarge(worker),
+      lost: (how = "broken") => this.#parts.presence.onWorkerLost(worker, how),
     };
   }
 

@@ -24,5 +24,5 @@ export type { KnownFunction } from "./registry/functions.ts";
 export { cronsOf } from "./registry/published-graphs.ts";
 export type { WantedVersion } from "./repair/repairs.ts";
 export type { SpanFacts } from "./span-facts.ts";
-export type { WorkerSession } from "./workers/connected-worker.ts";
+export type { SocketEnd, WorkerSession } from "./workers/connected-worker.ts";
 export type { AppWorkersState } from "./workers/worker-states.ts";

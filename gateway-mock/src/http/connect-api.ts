@@ -68,7 +68,7 @@ function flushRoute({ dispatcher, faults }: HttpParts): DirectRoute {
       answers: { 200: { contentType: "application/octet-stream", schema: BinarySchema } },
     },
     path: FLUSH_PATH,
-    maxBodyBytes: WIRE_LIMITS.maxFlushBodyBytes,
+    maxBodyBytes: dispatcher.isPlain ? WIRE_LIMITS.maxFlushBodyBytes : WIRE_LIMITS.maxReadBytes,
     answer: async (request) => {
       const body = await request.body();
       if (body.byteLength === 0) throw new HoldfastError("BODY_INVALID", "The body is empty; expected an SDKResponse.");

@@ -2,6 +2,9 @@
 import { type Clock, HoldfastError, type Log } from "@holdfast/core";
 import { START_PATH } from "@holdfast/protocol";
 
+/** What a worker's key or environment can be refused with; not every SDK says so where it runs. */
+const REFUSALS: ReadonlySet<string> = new Set(["UNAUTHORIZED", "ENVIRONMENT_REFUSED", "ENVIRONMENT_INVALID"]);
+
 /** A worker that is refused tries again and again, and so do all workers of its deployment. */
 const AGAIN_MS = 60_000;
 const MOST_REASONS = 100;
@@ -18,7 +21,7 @@ export class RefusedWorkers {
   }
 
   record(path: string, error: unknown): void {
-    if (path !== START_PATH || !HoldfastError.is(error) || error.code !== "ENVIRONMENT_REFUSED") return;
+    if (path !== START_PATH || !HoldfastError.is(error) || !REFUSALS.has(error.code)) return;
     const nowMs = this.#clock.monotonicMs();
     const before = this.#said.get(error.message);
     if (before !== undefined && nowMs - before.atMs < AGAIN_MS) {

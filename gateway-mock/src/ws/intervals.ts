@@ -25,9 +25,23 @@ export interface IntervalOverrides {
   readonly leaseMs?: number | undefined;
 }
 
-/** Short for workers that offered extensions, the reference's own for the others; overrides hold for both. */
-export function intervalsFor(extensions: readonly Extension[], overrides: IntervalOverrides): Intervals {
-  const base = extensions.length > 0 ? EXTENDED_INTERVALS : PLAIN_INTERVALS;
+/**
+ * A worker of the plain protocol that restarts under its instance's name cannot say which requests it still has: those
+ * that it does not extend are known to be lost after one such interval, which at the reference is 30 s.
+ */
+const PLAIN_EXTEND_MS = 10_000;
+const SOONER_INTERVALS = { ...PLAIN_INTERVALS, extendLeaseMs: PLAIN_EXTEND_MS } as const;
+
+/**
+ * Short for workers that offered extensions, the reference's own for the others, except that they extend their leases
+ * sooner unless the gateway is `strict`. Overrides hold for all.
+ */
+export function intervalsFor(
+  extensions: readonly Extension[],
+  overrides: IntervalOverrides,
+  strict: boolean,
+): Intervals {
+  const base = extensions.length > 0 ? EXTENDED_INTERVALS : strict ? PLAIN_INTERVALS : SOONER_INTERVALS;
   const leaseMs = overrides.leaseMs ?? base.leaseMs;
   return {
     heartbeatMs: overrides.heartbeatMs ?? base.heartbeatMs,

@@ -4,7 +4,7 @@
  */
 import { type IncomingHttpHeaders, type IncomingMessage, type Server, STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
-import { CONNECT_PATH, SUBPROTOCOL, WIRE_LIMITS } from "@holdfast/protocol";
+import { CONNECT_PATH, SUBPROTOCOL } from "@holdfast/protocol";
 import type { WebSocketServer } from "ws";
 import { EndsInTurns } from "./ends-in-turns.ts";
 import { type PendingLimits, PendingSockets } from "./pending-sockets.ts";
@@ -14,6 +14,7 @@ import type { Sessions } from "./sessions.ts";
 export interface SocketServerOptions {
   readonly sessions: Sessions;
   readonly maxSockets: number;
+  readonly maxMessageBytes: number;
   /** Sockets whose worker is not accepted yet. */
   readonly pending: PendingLimits;
   /** Why a caller may not even ask, judged by its headers. */
@@ -74,7 +75,7 @@ export class SocketServer {
   async #open(): Promise<WebSocketServer> {
     const { WebSocketServer } = await import("ws");
     const limits = {
-      maxPayload: WIRE_LIMITS.maxFrameBytes,
+      maxPayload: this.#options.maxMessageBytes,
       maxFragments: MAX_FRAGMENTS,
       maxBufferedChunks: MAX_PIECES,
       closeTimeout: CLOSE_TIMEOUT_MS,

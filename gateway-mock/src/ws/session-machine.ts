@@ -98,7 +98,7 @@ export function stepSession(
     case "drain":
       return onDrain(state);
     case "socket-closed":
-      return [CLOSED, [...withdrawn(state), event.final ? { do: "gone", final: true } : { do: "gone" }]];
+      return [CLOSED, [...withdrawn(state), { do: "gone", how: event.how }]];
     default:
       return unreachable(event);
   }
@@ -240,7 +240,7 @@ function onTimer(limits: SessionLimits, state: SessionState, timer: SessionTimer
     case "readiness":
       if (state.phase !== "connected") return [state, []];
       // The reference has no such deadline; it drops the connection as one without heartbeats.
-      if (limits.strict) return [CLOSED, [{ do: "terminate" }, { do: "gone" }]];
+      if (limits.strict) return [CLOSED, [{ do: "terminate" }, { do: "gone", how: "silent" }]];
       return closing(state, 1008, "connect_worker_ready_timeout");
     case "silence":
       if (state.phase !== "ready" && state.phase !== "draining") return [state, []];
@@ -253,7 +253,7 @@ function onTimer(limits: SessionLimits, state: SessionState, timer: SessionTimer
           { do: "warn", message: "no heartbeat for too long; dropping the socket" },
           ...withdrawn(state),
           { do: "terminate" },
-          { do: "gone" },
+          { do: "gone", how: "silent" },
         ],
       ];
     case "drain":
@@ -291,7 +291,7 @@ function onDrain(state: SessionState): Next<SessionState, SessionEffect> {
 }
 
 function closing(state: SessionState, code: number, reason: string): Next<SessionState, SessionEffect> {
-  return [CLOSED, [...withdrawn(state), { do: "close", code, reason }, { do: "gone" }]];
+  return [CLOSED, [...withdrawn(state), { do: "close", code, reason }, { do: "gone", how: "broken" }]];
 }
 
 function withdrawn(state: SessionState): readonly SessionEffect[] {

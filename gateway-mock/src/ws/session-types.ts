@@ -1,5 +1,6 @@
 /** The states, events and effects of `session-machine.ts`, which has the rules. */
 import type { Extension, GatewayFrame, UnknownFrame, WorkerConnect, WorkerFrame } from "@holdfast/protocol";
+import type { SocketEnd } from "../dispatch/index.ts";
 
 /** Where one worker's socket is, from the gateway's side. */
 export type SessionState =
@@ -43,8 +44,7 @@ export type SessionEvent =
   | { readonly type: "refused"; readonly refusal: Refusal }
   | { readonly type: "fired"; readonly timer: SessionTimer }
   | { readonly type: "drain" }
-  /** Final: the worker said that it ends, so it does not come back. */
-  | { readonly type: "socket-closed"; readonly final?: boolean };
+  | { readonly type: "socket-closed"; readonly how: Exclude<SocketEnd, "silent"> };
 
 /** Why WORKER_CONNECT was refused; `code` is the bare syscode of the close reason. */
 export interface Refusal {
@@ -65,7 +65,7 @@ export type SessionEffect =
   /** With `said` the worker asked for it. */
   | { readonly do: "pause"; readonly said?: true }
   | { readonly do: "deliver"; readonly frame: RequestFrame }
-  | { readonly do: "gone"; readonly final?: boolean }
+  | { readonly do: "gone"; readonly how: SocketEnd }
   | { readonly do: "warn"; readonly message: string };
 
 export interface SessionLimits {

@@ -30,6 +30,9 @@ export const LOG_LIMITS = { burst: 20, everyMs: 1_000, reportMs: 10_000, maxChar
 /** A peer of another version may send frames that we cannot read; one that sends nothing else is none. */
 const UNREADABLE_FRAMES = { burst: 5, everyMs: 10_000 } as const;
 
+/** As `ws` says that a message is over its limit; it closes the socket with 1009. */
+const isTooLarge = (error: Error): boolean => "code" in error && error.code === "WS_ERR_UNSUPPORTED_MESSAGE_LENGTH";
+
 /** The shell of one socket: decodes, drives the machine, sends. */
 export class Session {
   readonly #socket: SessionSocket;
@@ -68,10 +71,13 @@ export class Session {
     });
     socket.on("message", (data, isBinary) => this.#message(data as Buffer, isBinary));
     socket.on("close", (code, reason) => {
-      const final = code === 1000 && reason.toString() === "WORKER_SHUTDOWN";
-      this.#driver.send({ type: "socket-closed", final });
+      const isShutdown = code === 1000 && reason.toString() === "WORKER_SHUTDOWN";
+      this.#driver.send({ type: "socket-closed", how: isShutdown ? "shutdown" : "broken" });
     });
-    socket.on("error", (error) => this.#log("debug", `A socket failed: ${messageOf(error)}`));
+    socket.on("error", (error) => {
+      if (isTooLarge(error)) this.#attached?.sentTooMuch();
+      else this.#log("debug", `A socket failed: ${messageOf(error)}`);
+    });
     this.#driver.send({ type: "accept" });
   }
 
@@ -146,8 +152,8 @@ export class Session {
         for (const timer of this.#armed.values()) timer.cancel();
         this.#armed.clear();
         this.#writer.stop();
-        this.#attached?.lost(effect.final === true);
-        if (this.#info && effect.final === true) this.#info = { ...this.#info, left: true };
+        this.#attached?.lost(effect.how);
+        if (this.#info && effect.how === "shutdown") this.#info = { ...this.#info, left: true };
         this.#status("DISCONNECTED");
         return this.#ownLog.flush();
       case "warn":
@@ -174,7 +180,7 @@ export class Session {
     }
     const { extensions, uptimeMs, ...registered } = result.hello;
     const { apps, functionIds, queues, partitions } = registered;
-    const intervals = intervalsFor(extensions, settings.intervals);
+    const intervals = intervalsFor(extensions, settings.intervals, settings.strict);
     try {
       if (!(await this.#parts.redeem(connect))) {
         log("warn", "Rejecting a connection: its session token was already used.", { instanceId: connect.instanceId });

@@ -37,7 +37,13 @@ function bench(extensions: readonly string[]) {
     dispatches as unknown as Dispatches,
   );
   const connect = (): ConnectedWorker => {
-    const session = { instanceId: "i", extensions: new Set(extensions), extendLeaseMs: 30_000 };
+    const session = {
+      instanceId: "i",
+      extensions: new Set(extensions),
+      extendLeaseMs: 30_000,
+      leaseMs: 120_000,
+      seenMs: 0,
+    };
     const worker = { session, requests: new Set() } as unknown as ConnectedWorker;
     connected.add(worker);
     return worker;
@@ -55,14 +61,14 @@ test("a worker that is lost repeatedly gets the whole grace period each time", a
   let worker = connect();
   speak(worker);
   for (let times = 0; times < 10; times += 1) {
-    presence.onWorkerLost(worker, false);
+    presence.onWorkerLost(worker, "broken");
     await clock.advance(900);
     worker = connect();
     speak(worker);
     await clock.advance(300);
   }
   // The grace of an earlier loss ends while the last one has just begun.
-  presence.onWorkerLost(worker, false);
+  presence.onWorkerLost(worker, "broken");
   await clock.advance(GRACE_MS - 1);
   expect(abandoned).toEqual([]);
   await clock.advance(1);
@@ -73,15 +79,37 @@ test("a plain worker that is lost repeatedly gets the whole grace period each ti
   const { clock, presence, abandoned, connect, speak } = bench([]);
   const first = connect();
   speak(first);
-  presence.onWorkerLost(first, false);
+  presence.onWorkerLost(first, "broken");
   await clock.advance(1_000);
   const second = connect();
   speak(second);
   await clock.advance(3_500);
-  presence.onWorkerLost(second, false);
+  presence.onWorkerLost(second, "broken");
   await clock.advance(GRACE_MS - 1);
   expect(abandoned).toEqual([]);
   await clock.advance(1);
+  expect(abandoned).toEqual(["r"]);
+});
+
+test("a plain worker that fell silent keeps its request until its lease ends: it may be computing", async () => {
+  const { clock, presence, abandoned, connect, speak } = bench([]);
+  const worker = connect();
+  speak(worker);
+  await clock.advance(60_000);
+  presence.onWorkerLost(worker, "silent");
+  await clock.advance(59_999);
+  expect(abandoned).toEqual([]);
+  await clock.advance(1);
+  expect(abandoned).toEqual(["r"]);
+  expect(clock.pending).toEqual([]);
+});
+
+test("a worker with its connection in a thread of its own is not silent because it computes", async () => {
+  const { clock, presence, abandoned, connect, speak } = bench(["checkpoint"]);
+  const worker = connect();
+  speak(worker);
+  presence.onWorkerLost(worker, "silent");
+  await clock.advance(GRACE_MS);
   expect(abandoned).toEqual(["r"]);
 });
 
@@ -89,7 +117,7 @@ test("a worker that announces its shutdown gets no grace period", () => {
   const { clock, presence, abandoned, connect, speak } = bench(["checkpoint"]);
   const worker = connect();
   speak(worker);
-  presence.onWorkerLost(worker, true);
+  presence.onWorkerLost(worker, "shutdown");
   expect(abandoned).toEqual(["r"]);
   expect(clock.pending).toEqual([]);
 });
@@ -98,7 +126,7 @@ test("an answer that arrives after its socket has closed does not count as a hea
   const { clock, presence, abandoned, connect, speak } = bench([]);
   const worker = connect();
   speak(worker);
-  presence.onWorkerLost(worker, false);
+  presence.onWorkerLost(worker, "broken");
   await clock.advance(1_000);
   const dispatch = {
     requestId: "r",

@@ -100,7 +100,7 @@ export class Worker {
     this.#life += 1;
     this.#socket += 1;
     this.#unacked.clear();
-    this.#attached?.lost(true);
+    this.#attached?.lost("shutdown");
     this.#attached = null;
   }
 

@@ -42,12 +42,13 @@ test("duplicate events with an id, HTTP checkpoints, flushes and cancellations c
   const [runId = ""] = runIds;
   expect(runIds).toHaveLength(1);
   // From here on the run's status stays.
-  const { request } = await worker.request();
+  const { request, payload } = await worker.request();
   expect(await twice(gateway, runId, send)).toEqual({ ids, status: 200 });
   expect(((await call(gateway, `/v1/runs`)) as { runs: unknown[] }).runs).toHaveLength(1);
 
-  const steps = JSON.stringify({ request_id: request.requestId, qi_id: request.jobId, steps: [did("a")] });
-  await twice(gateway, runId, () => post(gateway, `/v1/checkpoint/${runId}/async`, steps));
+  const steps = JSON.stringify({ request_id: request.requestId, qi_id: payload.ctx.qi_id, steps: [did("a")] });
+  const checkpoint = () => post(gateway, `/v1/checkpoint/${runId}/async`, steps);
+  expect(await twice(gateway, runId, checkpoint)).toMatchObject({ status: 200 });
   const reply = encodeSdkResponse(replyOf(request, { value: [did("b")] }));
   expect(await twice(gateway, runId, () => post(gateway, FLUSH_PATH, reply))).toMatchObject({ status: 200 });
 

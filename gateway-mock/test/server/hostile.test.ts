@@ -259,7 +259,13 @@ async function crowd(maxSockets: number): Promise<{ port: number; server: Socket
   const ports = { store: bench.store, clock: systemClock, timers: systemTimers, random: systemRandom, call };
   const { sessions } = createCore(config, ports);
   const limits = { ...GATEWAY_LIMITS.pending, maxSockets };
-  const server = new SocketServer({ sessions, maxSockets: 100, pending: limits, refusal: () => undefined });
+  const server = new SocketServer({
+    sessions,
+    maxSockets: 100,
+    maxMessageBytes: 1024 * 1024,
+    pending: limits,
+    refusal: () => undefined,
+  });
   const http = createServer();
   server.listenOn(http);
   http.listen(0, "127.0.0.1");

@@ -7,7 +7,7 @@ const bench = useGateway();
 const MiB = 1024 * 1024;
 const many = (id: string, size = 1.5 * MiB): object => did(id, id.repeat(size));
 /** Its UTF-8 is three times as long as its text. */
-const wide = (id: string): object => did(id, "\u20ac".repeat(1.5 * MiB));
+const wide = (id: string): object => did(id, "\u20ac".repeat(0.8 * MiB));
 
 test.each([
   { name: "in place", options: {} },
@@ -46,7 +46,7 @@ test("the size of a request is measured in bytes, not characters", async () => {
   const worker = await bench.worker(gateway);
   const [runId = ""] = await start(gateway);
   const first = await worker.request();
-  await worker.replied(first.request, { value: [wide("a")] });
+  await worker.replied(first.request, { value: [wide("a"), wide("b")] });
   const second = await worker.request();
   expect(second.payload).toMatchObject({ steps: {}, ctx: { use_api: true } });
   await worker.replied(second.request, { status: "DONE", value: 1 });

@@ -25,7 +25,7 @@ test("the intervals are sent in the units of the offered extensions", async () =
     extendLeaseInterval: "5s",
     extensions: ["checkpoint", "nack"],
   });
-  expect(await greet([])).toMatchObject({ heartbeatInterval: "10s", extendLeaseInterval: "30s", extensions: [] });
+  expect(await greet([])).toMatchObject({ heartbeatInterval: "10s", extendLeaseInterval: "10s", extensions: [] });
 });
 
 test("nothing is dispatched before WORKER_READY, and heartbeats are answered after it", async () => {

@@ -165,7 +165,7 @@ describe("Handshake", () => {
     expect(run.effects.slice(-3)).toEqual([
       { do: "send", frame: { kind: "SYNC_FAILED", code: "config_invalid", message: "two functions" } },
       { do: "close", code: 1008, reason: "config_invalid" },
-      { do: "gone" },
+      { do: "gone", how: "broken" },
     ]);
   });
 
@@ -282,7 +282,8 @@ const anyEvent: fc.Arbitrary<SessionEvent> = fc.oneof(
   fc.constantFrom<SessionEvent>(
     { type: "accept" },
     { type: "drain" },
-    { type: "socket-closed" },
+    { type: "socket-closed", how: "broken" },
+    { type: "socket-closed", how: "shutdown" },
     { type: "malformed", what: "payload" },
     { type: "malformed", what: "payload", kind: 6 },
     { type: "malformed", what: "payload-again" },

@@ -30,7 +30,7 @@ function open() {
   const accept = vi.fn(() => ({ evict: () => {} }));
   const sessions: Pick<Sessions, "size" | "close"> & { accept: unknown } = { size: 0, close: () => {}, accept };
   const { pending } = GATEWAY_LIMITS;
-  const options = { maxSockets: 10, pending, refusal: () => undefined };
+  const options = { maxSockets: 10, maxMessageBytes: 1024, pending, refusal: () => undefined };
   const server = new SocketServer({ ...options, sessions: sessions as Sessions });
   const http = new EventEmitter();
   server.listenOn(http as Server);

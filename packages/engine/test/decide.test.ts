@@ -1,5 +1,6 @@
 import { HANDLER_END_ID, type Op, WIRE_LIMITS } from "@holdfast/protocol";
 import { describe, expect, test } from "vitest";
+import { checkpointRows } from "../src/decide/checkpoint.ts";
 import { jsonRow, stepCompletedRow } from "../src/run/log-rows.ts";
 import { requestPayload } from "../src/run/request-payload.ts";
 import { forcesPlan } from "../src/run/run-state.ts";
@@ -411,6 +412,26 @@ describe("A report with the end of its handler", () => {
     expect(long.pass(ops([...steps, ending("RunComplete", { data: 1 })]), true)?.head.errorJson).toContain(
       "RUN_TOO_LARGE",
     );
+  });
+
+  test("a step whose result is too large has failed, with no other attempt", () => {
+    for (const inPlace of [true, false]) {
+      const world = new World();
+      world.pass(ops([done("a", "x".repeat(WIRE_LIMITS.maxOutputBytes - 1)), done("b")]), inPlace);
+      expect(world.state.memo.get("a")?.text).toContain("STEP_RESULT_TOO_LARGE");
+      expect(world.state.memo.get("b")?.text).toBe('{"type":"data","data":"b"}');
+      expect(world.has("pass")).toBe(true);
+      const fits = new World();
+      fits.pass(ops([done("a", "x".repeat(WIRE_LIMITS.maxOutputBytes - 2))]), inPlace);
+      expect(fits.state.memo.get("a")?.text).toMatch(/^{"type":"data"/);
+    }
+  });
+
+  test("a checkpoint with a result that is too large is refused whole, so that a reply says it", () => {
+    const world = new World();
+    const large = done("b", "x".repeat(WIRE_LIMITS.maxOutputBytes - 1));
+    const refused = checkpointRows(world.state, [done("a"), large], world.context());
+    expect(refused).toEqual({ ok: false, message: expect.stringContaining('Step "b" returned 4194305 bytes') });
   });
 
   test("results that the handler has gone on over ask for no pass, and others do", () => {

@@ -116,7 +116,7 @@ export function encodeSdkResponse(response: SdkResponse, allocate?: Allocate): U
 }
 
 export function decodeSdkResponse(bytes: Uint8Array, { lend }: DecodeOptions = {}): SdkResponse {
-  checkSize(bytes, WIRE_LIMITS.maxFlushBodyBytes);
+  checkSize(bytes, WIRE_LIMITS.maxReadBytes);
   return guarded("SDKResponse", () => readResponse(new CodecReader(bytes, lend)));
 }
 
@@ -163,7 +163,7 @@ const PAYLOAD_TAG = 18;
 
 /** A ConnectMessage's kind; the reader is at its payload then, which is read where it is. */
 function openEnvelope(bytes: Uint8Array, reader: CodecReader): number {
-  checkSize(bytes, WIRE_LIMITS.maxFrameBytes);
+  checkSize(bytes, WIRE_LIMITS.maxReadBytes);
   let kind = 0;
   let from = reader.end;
   let to = from;

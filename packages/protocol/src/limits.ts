@@ -17,6 +17,11 @@ const MiB = 1024 * 1024;
 export const WIRE_LIMITS = {
   /** One WebSocket message, either way. */
   maxFrameBytes: 8 * MiB,
+  /**
+   * Ours: what a gateway still reads of a worker, as a message or a flushed reply. Workers of the base protocol send
+   * results of any size: what can be read fails its step, and what cannot ends the connection of all others with it.
+   */
+  maxReadBytes: 32 * MiB,
   /** One step's or function's result. */
   maxOutputBytes: 4 * MiB,
   /** With more than this the worker fetches events and steps over HTTP (`ctx.use_api`). */

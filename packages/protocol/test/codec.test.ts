@@ -415,7 +415,7 @@ describe("Hostile and unknown bytes", () => {
   });
 
   test("a frame over the size limit is rejected", () => {
-    const big = new Uint8Array(WIRE_LIMITS.maxFrameBytes + 1);
+    const big = new Uint8Array(WIRE_LIMITS.maxReadBytes + 1);
     expect(() => decodeWorkerFrame(big)).toThrowError(expect.objectContaining({ code: "FRAME_TOO_LARGE" }));
   });
 

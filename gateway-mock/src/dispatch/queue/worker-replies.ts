@@ -29,6 +29,7 @@ import { parseRequestId } from "../workers/request-id.ts";
 import { StoringReplies } from "../workers/storing-replies.ts";
 import type { Workers } from "../workers/workers.ts";
 import { type CheckpointResult, FOREIGN, STALE, STORED } from "./checkpoint-result.ts";
+import { reportOfTooLarge } from "./large-messages.ts";
 import { PerKeyOrder } from "./per-key-order.ts";
 import { checkpointOps, type ReadOps, reportOf } from "./read-reports.ts";
 import type { RunUpdater } from "./run-updater.ts";
@@ -150,6 +151,13 @@ export class WorkerReplies {
       stored();
       this.#runs.release(runId);
     }
+  }
+
+  /** It has sent a message that cannot be read. */
+  onTooLarge(worker: ConnectedWorker): void {
+    const requests = [...worker.requests].flatMap((requestId) => this.#dispatches.get(requestId) ?? []);
+    const known = reportOfTooLarge(worker, requests);
+    if (known && !this.#options.settings.plain) this.#storeReply(worker, known.request, known.report);
   }
 
   onCheckpoint(worker: ConnectedWorker, frame: CheckpointFrame): void {

@@ -6,6 +6,9 @@ import type { Log } from "@holdfast/core";
 import type { Extension, GatewayFrame } from "@holdfast/protocol";
 import type { AppRecord, PartitionRecord } from "@holdfast/store";
 
+/** `shutdown`: the worker said that it does not come back. `silent`: the gateway dropped it, for want of heartbeats. */
+export type SocketEnd = "broken" | "shutdown" | "silent";
+
 /** The session behind a connected worker: the port that the socket's side fills. */
 export interface WorkerSession {
   /** Connection id. */

@@ -4,7 +4,7 @@
  */
 import { messageOf, type TimerHandle } from "@holdfast/core";
 import type { DispatcherOptions } from "../ports.ts";
-import type { ConnectedWorker, WorkerSession } from "./connected-worker.ts";
+import type { ConnectedWorker, SocketEnd, WorkerSession } from "./connected-worker.ts";
 import type { ContinuedRequest } from "./continued-requests.ts";
 import type { Dispatch } from "./dispatch.ts";
 import type { Dispatches } from "./dispatches.ts";
@@ -14,7 +14,8 @@ import type { Workers } from "./workers.ts";
  * Workers that come and go. When a socket breaks its requests keep their leases for a grace, in which the same instance
  * may come back and say that it still has them. What it has not spoken of by then is released as lost, which costs no
  * attempt. Workers of the plain protocol speak of a request only once per extension interval, so one that came back,
- * here or to another gateway, gets that long.
+ * here or to another gateway, gets that long. One that fell silent may be computing where its heartbeats come from: it
+ * keeps what it has until its lease ends, as at the reference.
  */
 export class Presence {
   readonly #options: DispatcherOptions;
@@ -31,8 +32,9 @@ export class Presence {
     this.#dispatches = dispatches;
   }
 
-  /** With `final` the worker said that it ends: nothing is waited for. */
-  onWorkerLost(worker: ConnectedWorker, final: boolean): void {
+  /** After a shutdown nothing is waited for. */
+  onWorkerLost(worker: ConnectedWorker, how: SocketEnd): void {
+    const final = how === "shutdown";
     const dispatches = [...worker.requests].flatMap((requestId) => this.#dispatches.get(requestId) ?? []);
     this.#workers.remove(worker);
     const continued = this.#dispatches.continued.onWorkerLost(worker);
@@ -47,9 +49,17 @@ export class Presence {
     if (sent.length === 0) return;
     const lostMs = this.#options.clock.monotonicMs();
     for (const dispatch of sent) dispatch.lostMs = lostMs;
+    const end = (): Promise<void> => this.#endGrace(sent, worker.session, lostMs);
+    const { reconnectGraceMs } = this.#options.settings;
+    if (how === "silent" && !worker.session.extensions.has("checkpoint")) {
+      const leftMs = worker.session.leaseMs - (lostMs - worker.session.seenMs);
+      // Who ends this gateway does not wait for it: the lease is in the store.
+      this.#after(Math.max(reconnectGraceMs, leftMs), () => void end());
+      return;
+    }
     this.#graces += 1;
-    this.#after(this.#options.settings.reconnectGraceMs, () => {
-      void this.#endGrace(sent, worker.session, lostMs).finally(() => {
+    this.#after(reconnectGraceMs, () => {
+      void end().finally(() => {
         this.#graces -= 1;
         if (this.#graces === 0) for (const resolve of this.#onSettled.splice(0)) resolve();
       });

@@ -9,9 +9,10 @@ import { parseRetryAfterMs } from "../parse-due.ts";
 import { begunRow, jsonRow, type StepMeta, stepCompletedRow, stepFailedRow, stepMeta } from "../run/log-rows.ts";
 import { ResultPlaces } from "../run/result-places.ts";
 import type { RunState } from "../run/run-state.ts";
-import { attemptsOf, isResult } from "../run/step-ops.ts";
+import { attemptsOf, isResult, nameOf } from "../run/step-ops.ts";
 import { numbered, sizeProblem } from "./draft.ts";
 import type { DecideContext } from "./input.ts";
+import { outputProblem } from "./report.ts";
 
 export type CheckpointRows =
   | {
@@ -40,11 +41,20 @@ export function checkpointRows(state: RunState, ops: readonly Op[], ctx: DecideC
     if (!isNew) continue;
     switch (op.op) {
       case "StepRun":
-      case "Step":
+      case "Step": {
+        const text = jsonText(op.data);
+        // A reply says it again, and fails the step.
+        const problem = outputProblem(text, `Step "${nameOf(op) ?? op.id}"`);
+        if (problem !== null) return { ok: false, message: problem };
+        const meta = stepMeta(op, op.attempt ?? 0, place);
+        metas[rows.length] = meta;
+        rows.push(stepCompletedRow(op.id, meta, text));
+        break;
+      }
       case "StepFailed": {
         const meta = stepMeta(op, op.attempt ?? 0, place);
         metas[rows.length] = meta;
-        rows.push(op.op === "StepFailed" ? stepFailedRow(op.id, meta, errorOf(op)) : completedRow(op, meta));
+        rows.push(stepFailedRow(op.id, meta, errorOf(op)));
         break;
       }
       case "StepError":
@@ -64,8 +74,6 @@ export function checkpointRows(state: RunState, ops: readonly Op[], ctx: DecideC
   if (problem !== null) return { ok: false, message: problem };
   return { ok: true, rows: state.revivals === 0 ? rows : numbered(rows, state.revivals), metas };
 }
-
-const completedRow = (op: Op, meta: StepMeta): LogRow => stepCompletedRow(op.id, meta, jsonText(op.data));
 
 function failedAttempt(state: RunState, op: Op, ctx: DecideContext): LogRow[] {
   const failed = state.attempts.get(op.id) ?? 0;

@@ -2,7 +2,7 @@
  * Decides on the ops of a report, in both ways of working: in place over checkpoints, and the plain protocol's planning
  * with its races (docs/decisions/0033).
  */
-import { type BackoffPolicy, backoffDelayMs, type PlainError, unreachable } from "@holdfast/core";
+import { type BackoffPolicy, backoffDelayMs, type PlainError, plainError, unreachable } from "@holdfast/core";
 import { isRecord, type Op } from "@holdfast/protocol";
 import { jsonText } from "../json/json-text.ts";
 import { parseRetryAfterMs } from "../parse-due.ts";
@@ -171,12 +171,7 @@ function decideOp(context: OpContext, op: Op): void {
     case "StepRun":
     case "Step":
       followups.moved = true;
-      if (isSettled(draft, op.id)) followups.pass ||= !isSeen(context, op) && draft.pending.size === 0;
-      else {
-        const row = stepCompletedRow(op.id, stepMeta(op, attemptOf(context, op), place), jsonText(op.data));
-        followups.pass = (settle(draft, op.id, row) && !isSeen(context, op)) || followups.pass;
-      }
-      return;
+      return settleCompleted(context, op, place);
     case "StepFailed":
       followups.moved = true;
       return settleFailed(context, op, place);
@@ -247,14 +242,28 @@ function attemptOf({ draft, job, inPlace }: Pick<OpContext, "draft" | "job" | "i
   return Math.max(failed, job.kind === "pass" ? draft.state.passAttempt : job.attempt);
 }
 
-function settleFailed(context: OpContext, op: Op, place?: number): void {
+function settleCompleted(context: OpContext, op: Op, place?: number): void {
+  const { draft, followups } = context;
+  if (isSettled(draft, op.id)) {
+    followups.pass ||= !isSeen(context, op) && draft.pending.size === 0;
+    return;
+  }
+  const text = jsonText(op.data);
+  // Workers of the base protocol look at no limit. To run the step again would change nothing.
+  const problem = outputProblem(text, `Step "${nameOf(op) ?? op.id}"`);
+  if (problem !== null) return settleFailed(context, op, place, plainError("STEP_RESULT_TOO_LARGE", problem));
+  const row = stepCompletedRow(op.id, stepMeta(op, attemptOf(context, op), place), text);
+  followups.pass = (settle(draft, op.id, row) && !isSeen(context, op)) || followups.pass;
+}
+
+function settleFailed(context: OpContext, op: Op, place?: number, error: PlainError = errorOf(op)): void {
   const { draft, followups } = context;
   if (isSettled(draft, op.id)) {
     followups.pass ||= !isSeen(context, op) && draft.pending.size === 0;
     return;
   }
   const meta = stepMeta(op, attemptOf(context, op), place);
-  const settles = settle(draft, op.id, stepFailedRow(op.id, meta, errorOf(op)));
+  const settles = settle(draft, op.id, stepFailedRow(op.id, meta, error));
   followups.pass = (settles && !isSeen(context, op)) || followups.pass;
 }
 

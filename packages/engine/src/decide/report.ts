@@ -48,15 +48,16 @@ function outputText(body: Uint8Array, value: unknown): string {
   return body.byteLength === 0 ? "null" : utf8.decode(body);
 }
 
-/** Why a handler's value cannot be taken, as JSON; null when it can. */
-export function outputProblem(text: string): string | null {
+/** Why a value of a handler, or of `what`, cannot be taken, as JSON; null when it can. */
+export function outputProblem(text: string, what = "The function"): string | null {
   if (3 * text.length <= WIRE_LIMITS.maxOutputBytes) return null;
-  return sizeProblem(new TextEncoder().encode(text).byteLength);
+  return sizeProblem(new TextEncoder().encode(text).byteLength, what);
 }
 
-function sizeProblem(bytes: number): string | null {
+function sizeProblem(bytes: number, what = "The function"): string | null {
   const limit = WIRE_LIMITS.maxOutputBytes;
-  return bytes <= limit ? null : `The function returned ${bytes} bytes; the limit is ${limit}.`;
+  if (bytes <= limit) return null;
+  return `${what} returned ${bytes} bytes; the limit is ${limit}. Store the result elsewhere and return a reference.`;
 }
 
 function invalidError(error: unknown): PlainError {
