@@ -1,5 +1,4 @@
 /** `Holdfast`, the class that users create: the client of `client.ts` with functions and a connection on top. */
-import { nearestName } from "@holdfast/core";
 import { connect } from "../connection/main/connect.ts";
 import type { Connection } from "../connection/main/connection.ts";
 import type { ConnectOptions } from "../connection/shared/connect-options.ts";
@@ -14,8 +13,9 @@ import {
   type HoldfastFunction,
 } from "../functions/define-function.ts";
 import type { FunctionOptions } from "../functions/function-options.ts";
+import { checkOptions } from "../functions/inngest-options.ts";
 import type { IsolateOption } from "../functions/isolate-option.ts";
-import { checkKnown, type Environment } from "../options.ts";
+import type { Environment } from "../options.ts";
 import { HoldfastClient } from "./client.ts";
 import { CLIENT_OPTIONS } from "./client-option-table.ts";
 import type { ClientOptions } from "./client-options.ts";
@@ -33,9 +33,9 @@ type CreateOptions<Triggers, Schemas extends SchemaMap> = FunctionOptions<Trigge
 export class Holdfast<const Schemas extends SchemaMap = NoSchemas> extends HoldfastClient<Schemas> {
   /** @throws HoldfastError `OPTION_INVALID`, `OPTION_MISSING` */
   constructor(options: ClientOptions<Schemas>, env: Environment = globalThis.process?.env ?? {}) {
-    // `holdfast/client` is to be small: it does not look for the option that was meant.
+    // `holdfast/client` is to be small: it does not look for the option that was meant, and knows none of `inngest`.
     if (typeof options === "object" && options !== null) {
-      checkKnown("The client", options, Object.keys(CLIENT_OPTIONS), nearestName);
+      checkOptions("The client", options, Object.keys(CLIENT_OPTIONS));
     }
     super(options, env);
   }

@@ -17,6 +17,7 @@ import {
 } from "./flow-options.ts";
 import { compact, DAY_MS, FunctionChecks } from "./function-checks.ts";
 import { DEFAULT_RETRIES, type FunctionOptions } from "./function-options.ts";
+import { inngestOptionProblem } from "./inngest-options.ts";
 
 /** One element of what an app registers: plain JSON, as the wire protocol has it. */
 export interface FunctionConfig {
@@ -68,6 +69,8 @@ const MAX_CANCELS = 5;
  */
 export function functionConfig(appId: string, options: FunctionOptions, hints: readonly string[] = []): FunctionConfig {
   const check = new FunctionChecks(options);
+  const problem = inngestOptionProblem(options ?? {});
+  if (problem !== undefined) check.fail(`\`options\` ${problem}`);
   check.object(options, "options", KNOWN);
   const id = check.label(options.id, "id", 200).trim();
   const slug = `${appId}-${id}`;

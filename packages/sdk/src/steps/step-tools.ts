@@ -5,6 +5,7 @@
 import type { OutgoingEvent, SchemaMap } from "../events/event-types.ts";
 import { eventList } from "../events/send-events.ts";
 import { fetchCall } from "./fetch-tool.ts";
+import { INNGEST_TOOLS } from "./inngest-tools.ts";
 import { durationMsOf, instantOf } from "./points-in-time.ts";
 import { runCall } from "./run-call.ts";
 import { guarded, invalidStep, named, type StepCall, type StepHost, type StepId } from "./step-call.ts";
@@ -63,6 +64,7 @@ export function createStepTools(deps: StepToolsDeps): StepTools<SchemaMap> {
     sendSignal: (id: StepId, options: unknown) => guarded(id, () => sendSignalCall(deps, id, options), host),
     fetch: (...args: readonly unknown[]) => guarded("step.fetch", () => fetchCall(args), host),
   };
+  Object.setPrototypeOf(tools, INNGEST_TOOLS);
   return tools as StepTools<SchemaMap>;
 }
 

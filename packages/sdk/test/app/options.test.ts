@@ -168,6 +168,24 @@ describe("Keys", () => {
     expect(make({ id: "a", schemas: { "app/x": {} } })).toThrow(failsWith("OPTION_INVALID", '"app/x"'));
   });
 
+  test.each([
+    ["middleware", "no option `middleware`: delete it. To add to what handlers are given, wrap them: "],
+    ["checkpointing", "no option `checkpointing`: delete it, "],
+    ["experimentalCheckpointing", "no option `experimentalCheckpointing`: delete it, "],
+    ["optimizeParallelism", "no option `optimizeParallelism`: delete it, parallel steps "],
+    ["internalLogger", "no option `internalLogger`: delete it, "],
+  ])("the option %s of the package inngest is refused with what to do instead", (name, text) => {
+    const make = () => new Holdfast({ id: "a", [name]: true } as never, {});
+    expect(make).toThrow(failsWith("OPTION_INVALID", `The client has ${text}`));
+    expect(make).not.toThrow("valid options");
+  });
+
+  test("an option that is inherited by every object is not taken for one of the package inngest", () => {
+    expect(() => new Holdfast({ id: "a", toString: 1 } as never, {})).toThrow(
+      failsWith("OPTION_INVALID", "no option `toString`; valid options: "),
+    );
+  });
+
   test("the resolved options are frozen", () => {
     expect(Object.isFrozen(resolve())).toBe(true);
   });

@@ -263,6 +263,16 @@ describe("Options of connect()", () => {
     );
   });
 
+  it.each([
+    ["isolateExecution", /connect\(\) has no option `isolateExecution`: delete it, the connection always has a thread/],
+    ["rewriteGatewayEndpoint", /connect\(\) has no option `rewriteGatewayEndpoint`: .*`gatewayUrl`/],
+  ])("the option %s of the package inngest is refused with what to do instead", (name, message) => {
+    const options = { [name]: true } as object;
+    expect(() => resolveConnectOptions(options, {})).toThrow(
+      expect.objectContaining({ code: "OPTION_INVALID", message: expect.stringMatching(message) }),
+    );
+  });
+
   it("in development a gateway that is back is found within two seconds, and a reload drains for one", () => {
     const atMost = (mode: "dev" | "cloud"): number => {
       const delays = Array.from({ length: 40 }, (_, failures) =>

@@ -1,3 +1,4 @@
+import { inspect } from "node:util";
 import { HoldfastError } from "@holdfast/core";
 import { describe, expect, test } from "vitest";
 import {
@@ -90,6 +91,46 @@ describe.each([true, false])("Misuse, in place: %s", (inPlace) => {
       status: "failed",
       value: { message: "no", compensation: { failed: [{ stepId: "a", error: { code: "STEP_NESTED" } }] } },
     });
+  });
+
+  test.each<[string, RegExp]>([
+    ["ai", /^step\.ai does not exist in Holdfast: .* step\.run\("/],
+    ["realtime", /^step\.realtime does not exist in Holdfast: /],
+    ["metadata", /^step\.metadata does not exist in Holdfast: /],
+    ["score", /^step\.score does not exist in Holdfast: /],
+    ["sandbox", /^step\.sandbox does not exist in Holdfast: /],
+  ])("a handler that uses step.%s fails at once, with what to do instead", async (tool, message) => {
+    let started = 0;
+    const use = ({ step }: { step: StepTools }): unknown => {
+      started += 1;
+      return Reflect.get(Reflect.get(step, tool), "wrap");
+    };
+    expect(await engineFor(use, { inPlace }).run()).toMatchObject({
+      status: "failed",
+      value: { code: "STEP_INVALID", message: expect.stringMatching(message) },
+    });
+    expect(started).toBe(1);
+  });
+
+  test("looking at `step` shows its tools, and none of those that do not exist", async () => {
+    const engine = engineFor(({ step }) => [Object.keys(step), Object.keys({ ...step }), inspect(step), "ai" in step], {
+      inPlace,
+    });
+    const { value } = await engine.run();
+    const [keys, copied, text] = value as [string[], string[], string];
+    expect(keys.sort()).toEqual([
+      "fetch",
+      "invoke",
+      "run",
+      "sendEvent",
+      "sendSignal",
+      "sleep",
+      "sleepUntil",
+      "waitForEvent",
+      "waitForSignal",
+    ]);
+    expect(copied.sort()).toEqual(keys);
+    expect(text).not.toMatch(/\bai\b|prototype/);
   });
 
   test.each<[string, object, RegExp]>([

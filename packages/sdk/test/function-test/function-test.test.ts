@@ -234,6 +234,17 @@ describe("FunctionTest", () => {
     expect(steady).toMatchObject({ status: "completed", passes: 5 });
   });
 
+  test("a tool of the package inngest that does not exist fails the run, without a retry", async () => {
+    let started = 0;
+    const fn = app.createFunction({ id: "ask", triggers: [], retries: 3 }, ({ step }) => {
+      started += 1;
+      return Reflect.get(step, "ai");
+    });
+    const { error } = await new FunctionTest(fn).run();
+    expect(error).toMatchObject({ code: "STEP_INVALID", message: expect.stringContaining("step.run(") });
+    expect(started).toBe(1);
+  });
+
   test.each<[object, RegExp]>([
     [{ stpes: [] }, /no option `stpes`/],
     [{ steps: { id: "a" } }, /`steps`.*array of \{ id, handler \}/],

@@ -2,10 +2,11 @@
  * Reads the options of `connect()` by the table in `connect-option-table.ts` and gives them the names and units that
  * the code uses.
  */
-import { type BackoffPolicy, nearestName } from "@holdfast/core";
+import type { BackoffPolicy } from "@holdfast/core";
 import type { ResolvedClientOptions } from "../../functions/app-client.ts";
+import { checkOptions } from "../../functions/inngest-options.ts";
 import type { IsolationOptions } from "../../isolation/main/isolation.ts";
-import { checkKnown, type Environment, invalidOption, readTable } from "../../options.ts";
+import { type Environment, invalidOption, readTable } from "../../options.ts";
 import { nodeModule } from "../../runtime.ts";
 import type { ConnectOptions } from "../shared/connect-options.ts";
 import { CONNECT_OPTIONS } from "./connect-option-table.ts";
@@ -58,7 +59,7 @@ export function resolveConnectOptions(
   env: Environment,
   mode: Mode = "cloud",
 ): ResolvedConnectOptions {
-  checkKnown("connect()", options, Object.keys(CONNECT_OPTIONS), nearestName);
+  checkOptions("connect()", options, Object.keys(CONNECT_OPTIONS));
   const read = readTable(CONNECT_OPTIONS, { ...options }, env);
   const { gatewayUrl, signal, workerUrl, resourceLimits, outbox, respawn } = read;
   return {
