@@ -111,7 +111,7 @@ export const ERROR_CATALOGUE = {
     fix: "The event is stored and will start a run; `runs.list({ eventId })` finds the run by the `eventId` of the error.",
   },
   RUN_RESULT_TIMEOUT: {
-    summary: "A run had not ended when `result({ timeout })` gave up. The run goes on.",
+    summary: "A run had not ended when `result({ timeout })` gave up; the message says what is known of the run.",
     fix: "Call `result()` again, with a longer `timeout` or without one, or cancel the run.",
   },
   FAULT_INVALID: {
@@ -223,7 +223,7 @@ export const ERROR_CATALOGUE = {
     fix: "No action needed: the attempt is retried later. If it happens often, give the pool more threads, or limit the concurrency of the function.",
   },
   DRAIN_TIMEOUT: {
-    summary: "Some work had not finished when `drainTimeout` elapsed; it was returned to the gateway.",
+    summary: "Some work had not finished when `drainTimeout` elapsed; it was returned to the gateway, if there was one.",
     fix: "Raise `drainTimeout`, or make steps shorter. The work continues on another worker.",
   },
   OUTBOX_FULL: {
@@ -527,12 +527,20 @@ export const ERROR_CATALOGUE = {
   },
   GRAPH_VALUE_TOO_LARGE: {
     summary:
-      "The filled-in templates of a node are too large, a loop has too many items, or a run goes through too many nodes.",
-    fix: "Pass a reference to large data instead of the data, or split the list.",
+      "The filled-in templates of a node, or the `ctx` of its code, are too large, a loop has too many items, or a run goes through too many nodes.",
+    fix: "Pass a reference to large data instead of the data, or split the list into batches, each for a `function` node.",
   },
   GRAPH_CONFIG_INVALID: {
     summary: "The config of a node is invalid once its templates are filled in.",
     fix: "The message names the node and the field; correct the config, or what the template reads.",
+  },
+  GRAPH_CONDITION_INVALID: {
+    summary: "The expression of a branch of a `condition` node came to a value that is neither true nor false.",
+    fix: "The message names the branch and the type of the value; compare it, as in `ctx.order.count > 0` or `ctx.user.name != ''`.",
+  },
+  GRAPH_HANDLE_UNKNOWN: {
+    summary: "A node of one of the app's types took a handle that its type does not have.",
+    fix: "The message names the handles of the type; correct the name in `takeHandle`, or add it to `handles` of `nodeType`.",
   },
   GRAPH_HTTP_STATUS: {
     summary: "The answer to the request of an `http` node has a status other than 2xx.",

@@ -216,7 +216,9 @@ async function openWith(
     return { type: "FAILED", reason: `${status} ${said}`, status, isFinal, isLost, ...refusalCode(status, body) };
   } catch (cause) {
     close();
-    return { type: "FAILED", reason: messageOf(cause), cause, isFinal: false, isLost: false };
+    // Of a connection that failed, `fetch` says why in the cause of its error.
+    const reason = messageOf((cause instanceof Error && cause.cause) || cause);
+    return { type: "FAILED", reason, cause, isFinal: false, isLost: false };
   }
 }
 

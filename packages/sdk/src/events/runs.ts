@@ -170,7 +170,9 @@ export async function lookUpRun(
   wait?: FetchWait,
 ): Promise<Run | "GONE" | "NOWHERE"> {
   const path = runPath(runId, wait && `?wait=${wait.waitMs}`);
-  const call = wait ? { path, tryTimeoutMs: wait.waitMs + ANSWER_MS, signal: wait.signal } : { path };
+  // What waits asks again by itself, and is to hear of each call that failed.
+  const waiting = wait && { tries: 1, tryTimeoutMs: wait.waitMs + ANSWER_MS, signal: wait.signal };
+  const call = { path, ...waiting };
   return get<Run | "GONE" | "NOWHERE">(options, call, ports, (status, body) => {
     if (status === 404) return body.code === "NOT_FOUND" ? "GONE" : "NOWHERE";
     return isRun(body) ? body : undefined;

@@ -2,16 +2,19 @@
 import { backoffDelayMs, HoldfastError, sleep, whenAborted } from "@holdfast/core";
 import { isRecord } from "@holdfast/protocol";
 import { type FollowOptions, followRuns } from "../events/follow-runs.ts";
-import { apiBase, type GatewayAccess } from "../events/gateway-access.ts";
+import type { GatewayAccess } from "../events/gateway-access.ts";
 import type { RunEvent } from "../events/run-events.ts";
-import { cancelRun, type FetchWait, lookUpRun, type Run, type RunStatus } from "../events/runs.ts";
+import { cancelRun, type Run, type RunStatus } from "../events/runs.ts";
 import type { SendPorts } from "../events/send-http.ts";
 import { type DurationLike, durationMsOf } from "../steps/points-in-time.ts";
 import { isPlainError, reviveError } from "../steps/revive-error.ts";
+import { isFinal, isMissing, MISSING_MS, RETRY, seenRun } from "./run-lookup.ts";
+import { untilEnded } from "./run-poll.ts";
 
 export interface ResultOptions {
   /**
-   * Stops waiting after this time, with `RUN_RESULT_TIMEOUT`; the run continues. Default: never.
+   * Stops waiting after this time, with `RUN_RESULT_TIMEOUT`, which changes nothing of the run. The error says what the
+   * run is then, or, with the last failure as its cause, that no gateway could be asked. Default: never.
    * @example timeout: "30s"
    */
   readonly timeout?: DurationLike;
@@ -32,9 +35,10 @@ export interface RunHandle<Output = unknown> {
    */
   readonly status: () => Promise<RunStatus>;
   /**
-   * Waits for the end of the run, or of what it went on as (`continueAs`), and gives what the function returned. Rejects with the error that the run failed with;
-   * with `RUN_CANCELLED` when it was cancelled; with `NOT_FOUND` when there is no such run (any more). Gateways may come
-   * and go meanwhile.
+   * Waits for the end of the run, or of what it went on as (`continueAs`), and gives what the function returned. Rejects
+   * with the error that the run failed with; with `RUN_CANCELLED` when it was cancelled, which has a `compensation` if
+   * the run was undoing its steps; with `NOT_FOUND` when there is no such run (any more). Gateways may come and go
+   * meanwhile.
    * @throws HoldfastError `RUN_CANCELLED`, `RUN_RESULT_TIMEOUT`, `NOT_FOUND`, `RUNS_UNAVAILABLE`
    */
   readonly result: (options?: ResultOptions) => Promise<Output>;
@@ -53,19 +57,6 @@ export interface InvokedRun<Output = unknown> extends RunHandle<Output> {
   /** False: `id` stands for a run that an earlier call has started. */
   readonly isNew: boolean;
 }
-
-/** Of one request: gateways allow a minute. */
-const POLL_MS = 30_000;
-/** Of the time that a caller still waits; the rest is for the answer, which says what the run is then. */
-const WAIT_SHARE = 0.75;
-/** A gateway that shuts down, or one that knows no waiting, answers sooner. */
-const EARLY_MS = 1_000;
-const PAUSE_MS = 250;
-/** How long no gateway may answer. */
-const PATIENCE_MS = 300_000;
-/** After a failover gateways write again what the new server lacks: a run that was there may be away for so long. */
-const MISSING_MS = 30_000;
-const RETRY = { baseMs: 250, factor: 2, maxMs: 5_000, jitter: 0.5 } as const;
 
 /** `isKnown`: a gateway has just said that there is such a run. */
 export function runHandle<Output>(
@@ -104,19 +95,9 @@ async function untilAnswered<T>(ask: () => Promise<T>, { clock, timers, random }
 }
 
 async function existing(access: GatewayAccess, id: string, ports: SendPorts): Promise<Run> {
-  const run = await seen(access, id, ports);
+  const run = await seenRun(access, id, ports);
   return run.continuedAs ? existing(access, run.continuedAs, ports) : run;
 }
-
-async function seen(access: GatewayAccess, id: string, ports: SendPorts, wait?: FetchWait): Promise<Run> {
-  const run = await lookUpRun(access, id, ports, wait);
-  if (run === "GONE") throw noSuchRun(access, id);
-  if (run === "NOWHERE") throw new HoldfastError("RUNS_UNAVAILABLE", `No gateway knows of run ${id} now.`);
-  return run;
-}
-
-const noSuchRun = (access: GatewayAccess, id: string): HoldfastError =>
-  new HoldfastError("NOT_FOUND", `There is no run ${id} (any more) at ${apiBase(access)}.`);
 
 async function resultOf<Output>(
   access: GatewayAccess,
@@ -129,115 +110,37 @@ async function resultOf<Output>(
   const endsMs = ports.clock.monotonicMs() + timeoutMs;
   const timer = timeout === undefined ? null : ports.timers.set(timeoutMs, () => end.abort(TIMED_OUT));
   const unfollow = whenAborted(signal, () => end.abort(signal?.reason));
-  const poll = new Poll(access, { id, isKnown, endsMs }, ports, end.signal);
+  let outcome: Run | HoldfastError;
   try {
-    const run = await poll.untilEnded();
-    if (run) return outputOf<Output>(run);
+    outcome = await untilEnded(access, { id, isKnown, endsMs }, ports, end.signal);
   } finally {
     timer?.cancel();
     unfollow();
   }
-  if (end.signal.reason !== TIMED_OUT) throw end.signal.reason;
-  throw new HoldfastError("RUN_RESULT_TIMEOUT", `Run ${id} had not ended in time${poll.lastSeen()}`);
+  if (!HoldfastError.is(outcome)) return outputOf<Output>(outcome);
+  throw end.signal.reason === TIMED_OUT ? outcome : end.signal.reason;
 }
 
 const TIMED_OUT = Symbol("timed out");
-
-/** Asks for a run again and again, each time as long as gateways allow, until it has ended. */
-class Poll {
-  readonly #access: GatewayAccess;
-  #id: string;
-  readonly #ports: SendPorts;
-  readonly #signal: AbortSignal;
-  /** When the signal fires by the clock. */
-  readonly #endsMs: number;
-  #isKnown: boolean;
-  #last: Run | undefined;
-
-  constructor(
-    access: GatewayAccess,
-    { id, isKnown, endsMs }: { readonly id: string; readonly isKnown: boolean; readonly endsMs: number },
-    ports: SendPorts,
-    signal: AbortSignal,
-  ) {
-    this.#endsMs = endsMs;
-    this.#access = access;
-    this.#id = id;
-    this.#isKnown = isKnown;
-    this.#ports = ports;
-    this.#signal = signal;
-  }
-
-  /** Null when the signal has fired before. */
-  async untilEnded(): Promise<Run | null> {
-    const { clock, timers, random } = this.#ports;
-    let answeredMs = clock.monotonicMs();
-    let missingMs: number | null = null;
-    for (let failures = 0; !this.#signal.aborted; ) {
-      const askedMs = clock.monotonicMs();
-      try {
-        const run = await seen(this.#access, this.#id, this.#ports, {
-          waitMs: this.#waitMs(askedMs),
-          signal: this.#signal,
-        });
-        missingMs = null;
-        this.#isKnown = true;
-        const next = run.endedMs === null ? null : run.continuedAs;
-        if (run.endedMs !== null && !next) return run;
-        // It went on as another run: the end of that one is meant.
-        this.#id = next ?? this.#id;
-        this.#last = run;
-        failures = 0;
-        answeredMs = clock.monotonicMs();
-        if (!next && answeredMs - askedMs < EARLY_MS) await sleep(timers, PAUSE_MS, this.#signal);
-      } catch (error) {
-        if (this.#signal.aborted) return null;
-        failures += 1;
-        const nowMs = clock.monotonicMs();
-        if (isMissing(error)) missingMs ??= nowMs;
-        const isBrief = this.#isKnown && isMissing(error) && nowMs - (missingMs ?? nowMs) < MISSING_MS;
-        if (nowMs - answeredMs > PATIENCE_MS || (isFinal(error) && !isBrief)) throw error;
-        await sleep(timers, backoffDelayMs(RETRY, failures, random), this.#signal);
-      }
-    }
-    return null;
-  }
-
-  /** A gateway that waited until nothing waits for it any more would have said nothing of the run. */
-  #waitMs(nowMs: number): number {
-    return Math.min(POLL_MS, Math.ceil(Math.max(0, this.#endsMs - nowMs) * WAIT_SHARE));
-  }
-
-  /** What the run was at last, for a message. */
-  lastSeen(): string {
-    if (!this.#last) return this.#isKnown ? ". It goes on." : ": no gateway has said yet whether there is such a run.";
-    const { status, waiting } = this.#last;
-    return `: it is ${status}${waiting ? `. ${waiting.message.replace(/\.$/, "")}` : ""}. It goes on.`;
-  }
-}
-
-/** The gateway has refused; asking again does not help. */
-function isFinal(error: unknown): boolean {
-  return (
-    !HoldfastError.is(error) ||
-    error.code !== "RUNS_UNAVAILABLE" ||
-    /: 4\d\d |rejected the signing key/.test(error.message)
-  );
-}
-
-const isMissing = (error: unknown): boolean => HoldfastError.is(error) && error.code === "NOT_FOUND";
 
 function outputOf<Output>(run: Run): Output {
   switch (run.status) {
     case "COMPLETED":
       return run.output as Output;
-    case "CANCELLED": {
-      const why = isRecord(run.error) && typeof run.error.message === "string" ? `: ${run.error.message}` : ".";
-      throw new HoldfastError("RUN_CANCELLED", `Run ${run.id} of "${run.functionId}" was cancelled${why}`);
-    }
+    case "CANCELLED":
+      throw cancelledOf(run);
     default:
       throw failureOf(run);
   }
+}
+
+/** One that was cancelled while it undid its steps has a report of that, and what it had failed with as the cause. */
+function cancelledOf({ id, functionId, error }: Run): HoldfastError {
+  const { message, cause, compensation } = isRecord(error) ? error : {};
+  const why = typeof message === "string" ? `: ${message}` : ".";
+  const failure = isPlainError(cause) ? { cause: reviveError(cause) } : {};
+  const cancelled = new HoldfastError("RUN_CANCELLED", `Run ${id} of "${functionId}" was cancelled${why}`, failure);
+  return isRecord(compensation) ? Object.assign(cancelled, { compensation }) : cancelled;
 }
 
 /** As the error that the function has thrown. */

@@ -138,7 +138,7 @@ export function invokeErrorOf(stepId: string, functionId: string, error: PlainEr
   return new (isTimeout ? InvokeTimeoutError : InvokeError)(stepId, functionId, error);
 }
 
-/** What became of the compensations; part of the error with which a run fails. */
+/** What became of the compensations; part of the error with which a run fails, or was cancelled meanwhile. */
 export interface CompensationReport {
   /** Ids of the steps that were undone, in that order. */
   readonly undone: readonly string[];
@@ -146,7 +146,11 @@ export interface CompensationReport {
     readonly stepId: string;
     readonly error: { readonly name: string; readonly message: string; readonly stack?: string };
   }[];
-  /** Finished steps that were not undone, because the run was stopped before or the code has no compensation any more. */
+  /**
+   * Finished steps without a stored result of their compensation: the run was stopped before, or the code has none any
+   * more. Where the run was stopped, the compensation of one of them, as a rule of the first, may have begun: look at the
+   * other system before you undo that step by hand.
+   */
   readonly notRun: readonly string[];
 }
 

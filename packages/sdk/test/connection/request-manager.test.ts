@@ -1,4 +1,4 @@
-import { silentLog, ulidFromSeed } from "@holdfast/core";
+import { type Log, ulidFromSeed } from "@holdfast/core";
 import {
   type ConnectionReady,
   decodeWorkerFrame,
@@ -41,6 +41,8 @@ const request = (requestId: string, leaseId: string): ExecutorRequest =>
 /** Requests of a connection that is ready; no socket, no main: what leaves is kept, in order. */
 function bench(maxWorkerConcurrency = 10) {
   const clock = fakeClock();
+  const logged: string[] = [];
+  const log: Log = (level, message) => void logged.push(`${level}: ${message}`);
   const happened: string[] = [];
   const posted: ThreadMessage[] = [];
   const effects: RequestEffect[] = [];
@@ -60,7 +62,7 @@ function bench(maxWorkerConcurrency = 10) {
   } as unknown as SerializableConfig;
   const manager = new RequestManager(
     {
-      ...{ clock, timers: clock, log: silentLog, config, port, coalescing: port, doubtNumber: 1 },
+      ...{ clock, timers: clock, log, config, port, coalescing: port, doubtNumber: 1 },
       inFlight: new InFlightRequests(clock, 1, config),
       http: { flush: async () => ({ ok: true }) },
       counters: { setDoubtNumber: () => {}, addRevocation: () => {} },
@@ -80,7 +82,7 @@ function bench(maxWorkerConcurrency = 10) {
     const answer = { kind: "WORKER_REQUEST_EXTEND_LEASE_ACK", requestId, newLeaseId: "next" } as const;
     manager.onWorkFrame(answer as Parameters<typeof manager.onWorkFrame>[0], NO_BYTES);
   };
-  return { clock, manager, happened, posted, frames, arrive, extend };
+  return { clock, manager, logged, happened, posted, frames, arrive, extend };
 }
 
 it("a request goes to main before it is acknowledged, while it is still in flight", () => {
@@ -178,6 +180,33 @@ it("requests still running at shutdown are returned: main loses them, and they e
   manager.handBackUnfinished();
   expect(happened).toEqual(["gateway: WORKER_REQUEST_NACK", "main: LEASE_LOST", "REQUEST_ENDED"]);
   expect(frames().at(-1)).toMatchObject({ requestId: "r", reason: "DRAIN_TIMEOUT" });
+});
+
+it("says of a request still running at shutdown what became of it, also where the gateway cannot have it back", async () => {
+  const returned = bench();
+  returned.arrive("r");
+  returned.manager.handBackUnfinished();
+  expect(returned.logged).toEqual(["warn: A request had not finished in time and was returned to the gateway."]);
+
+  const plain = bench();
+  plain.manager.onLinkUp({ ...READY, extensions: [] });
+  plain.arrive("r");
+  plain.manager.handBackUnfinished();
+  expect(plain.logged).toEqual([
+    "warn: A request had not finished in time. This gateway does not take requests back: it gives the work to another worker once the lease has expired.",
+  ]);
+
+  const cut = bench();
+  cut.arrive("r");
+  await cut.clock.advance(10_000);
+  cut.manager.onLinkDown();
+  await cut.clock.advance(57_000);
+  cut.happened.length = 0;
+  cut.manager.handBackUnfinished();
+  expect(cut.logged).toEqual([
+    "warn: A request had not finished in time and could not be returned: there has been no connection to a gateway for 57 s. A gateway gives the work to another worker once the lease has expired.",
+  ]);
+  expect(cut.happened).toEqual(["main: LEASE_LOST", "REQUEST_ENDED"]);
 });
 
 it("the debug state lists requests in flight and requests that wait for an acknowledgement", async () => {

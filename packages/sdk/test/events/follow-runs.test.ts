@@ -105,6 +105,20 @@ describe("a run that is followed", () => {
     expect(await all(client.runs.follow("r1", { signal: end.signal }))).toEqual([]);
   });
 
+  test("is an error that says why where no gateway can be reached", async () => {
+    const refused = new TypeError("fetch failed", { cause: new Error("connect ECONNREFUSED 127.0.0.1:8288") });
+    const fetch = async (): Promise<Response> => {
+      throw refused;
+    };
+    const client = new HoldfastClient({ id: "a", isDev: true, baseUrl: "http://gateway.test", fetch }, {});
+    await expect(all(client.runs.follow("r1"))).rejects.toMatchObject({
+      code: "RUNS_UNAVAILABLE",
+      message:
+        "The gateway at http://gateway.test cannot be followed at /v1/runs/r1/stream: connect ECONNREFUSED 127.0.0.1:8288",
+      cause: refused,
+    });
+  });
+
   test("that does not exist, or may not be seen, is an error at once", async () => {
     const gone = clientOf([{ status: 404, body: { error: "There is no run r1.", code: "NOT_FOUND" } }]);
     await expect(all(gone.client.runs.follow("r1"))).rejects.toMatchObject({

@@ -115,7 +115,7 @@ export function createCloser(deps: CloserDeps): Closer {
   const lossReason = (): HoldfastError =>
     deadlineMs === null
       ? new HoldfastError("LEASE_LOST", "The gateway reassigned this request; its result will not be used.")
-      : new HoldfastError("DRAIN_TIMEOUT", "The worker is shutting down; the work continues on another one.");
+      : new HoldfastError("DRAIN_TIMEOUT", "The worker shuts down; another one can continue this work.");
 
   return {
     get begun() {

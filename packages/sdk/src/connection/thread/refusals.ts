@@ -2,13 +2,14 @@
  * Requests that go back to the gateway: rejected, handed back at the end, or unreadable. Gateways of the base protocol
  * know no refusal; for them the request's lease runs out.
  */
-import { HoldfastError, type Log, toPlainError } from "@holdfast/core";
+import { type Clock, durationText, HoldfastError, type Log, toPlainError } from "@holdfast/core";
 import type { ExecutorRequest, Extension, NackReason, WorkerFrame } from "@holdfast/protocol";
 import { encodeErrorReply, identityOf } from "../shared/reply.ts";
 import type { SerializableConfig } from "../shared/serializable-config.ts";
 
 export interface RefusalsDeps {
   readonly config: Pick<SerializableConfig, "sdkVersion">;
+  readonly clock: Clock;
   readonly log: Log;
   readonly send: (frame: WorkerFrame) => void;
   readonly extensions: () => readonly Extension[];
@@ -18,24 +19,50 @@ type NackIdentity = Pick<ExecutorRequest, "requestId" | "runId">;
 
 export class Refusals {
   readonly #deps: RefusalsDeps;
+  /** Null: there is a connection to a gateway. */
+  #unlinkedSinceMs: number | null;
 
   constructor(deps: RefusalsDeps) {
     this.#deps = deps;
+    this.#unlinkedSinceMs = deps.clock.monotonicMs();
   }
 
-  /** False = the gateway does not understand refusals. */
+  get isLinked(): boolean {
+    return this.#unlinkedSinceMs === null;
+  }
+
+  onLinkUp(): void {
+    this.#unlinkedSinceMs = null;
+  }
+
+  onLinkDown(): void {
+    this.#unlinkedSinceMs = this.#deps.clock.monotonicMs();
+  }
+
+  /** False = the gateway is not told: it does not understand refusals, or there is no connection to one. */
   nack({ requestId, runId }: NackIdentity, leaseId: string, reason: NackReason, message: string): boolean {
-    const { extensions, send } = this.#deps;
-    if (!extensions().includes("nack")) return false;
-    send({ kind: "WORKER_REQUEST_NACK", requestId, runId, leaseId, reason, message });
+    if (!this.#isHeard()) return false;
+    this.#deps.send({ kind: "WORKER_REQUEST_NACK", requestId, runId, leaseId, reason, message });
     return true;
   }
 
   /** What was not done in time. */
   handBackRequest({ requestId, runId }: NackIdentity, leaseId: string): void {
     this.nack({ requestId, runId }, leaseId, "DRAIN_TIMEOUT", "The worker shut down before the work was done.");
+    const outcome = this.#isHeard() ? " and was returned to the gateway." : this.#notReturned();
     const data = { code: "DRAIN_TIMEOUT", requestId, runId };
-    this.#deps.log("warn", "A request had not finished in time and was returned to the gateway.", data);
+    this.#deps.log("warn", `A request had not finished in time${outcome}`, data);
+  }
+
+  #isHeard(): boolean {
+    return this.isLinked && this.#deps.extensions().includes("nack");
+  }
+
+  #notReturned(): string {
+    const next = "gives the work to another worker once the lease has expired.";
+    if (this.#unlinkedSinceMs === null) return `. This gateway does not take requests back: it ${next}`;
+    const forText = durationText(this.#deps.clock.monotonicMs() - this.#unlinkedSinceMs);
+    return ` and could not be returned: there has been no connection to a gateway for ${forText}. A gateway ${next}`;
   }
 
   /** What is not taken in. */

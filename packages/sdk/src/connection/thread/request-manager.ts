@@ -72,7 +72,6 @@ export class RequestManager {
   #negotiated = false;
   #stalled = false;
   #shuttingDown = false;
-  #isLinked = false;
   /** Isolated requests that are to go back. */
   readonly #returning = new Set<string>();
 
@@ -153,6 +152,7 @@ export class RequestManager {
     this.#handover.onLinkUp(ready);
     this.#extensions = this.#deps.config.extensions.filter((name) => ready.extensions.includes(name));
     this.#negotiated = true;
+    this.#refusals.onLinkUp();
     this.#leases.start(ready);
     if (!this.#extensions.includes("checkpoint")) {
       for (const { requestId, sequence } of this.#delivery.openCheckpoints()) {
@@ -160,12 +160,11 @@ export class RequestManager {
       }
     }
     this.#delivery.onLinkUp();
-    this.#isLinked = true;
     this.#sendReturned();
   }
 
   onLinkDown(): void {
-    this.#isLinked = false;
+    this.#refusals.onLinkDown();
     this.#leases.stop();
     this.#delivery.onLinkDown();
     this.#forgetHeld();
@@ -238,7 +237,7 @@ export class RequestManager {
    */
   returnIsolated(requestId: string): void {
     this.#returning.add(requestId);
-    if (this.#isLinked) this.#sendReturned();
+    if (this.#refusals.isLinked) this.#sendReturned();
   }
 
   beginShutdown(): void {
