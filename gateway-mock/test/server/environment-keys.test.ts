@@ -107,9 +107,11 @@ test("the log says once that a worker was refused, and names apps with their env
   for (let call = 0; call < 3; call += 1) {
     const headers = { ...bearer(signing.preview), "x-inngest-env": "production" };
     expect((await ask(gateway, "/v0/connect/start", headers, "")).status).toBe(403);
+    expect((await ask(gateway, "/v0/connect/start", bearer("ff".repeat(16)), "")).status).toBe(401);
   }
   expect(lines.filter((line) => line.includes("refused"))).toEqual([
     'warn: A worker was refused: The key (apps of preview) belongs to the environment "preview", not to "production".',
+    "warn: A worker was refused: The signing key is missing or wrong: expected `Authorization: Bearer <the key, or its hash>`.",
   ]);
   await bench.worker(gateway, { headers: bearer(signing.production), app: "ops", instanceId: "vm-1" });
   await bench.worker(gateway, { headers: bearer(signing.default), app: "ops", instanceId: "vm-2" });
