@@ -135,6 +135,7 @@ export class Dispatcher {
   /** A worker is there; with `open` it takes work. */
   attach(session: WorkerSession, open: boolean): AttachedWorker {
     const worker = this.#parts.workers.add(session, open);
+    this.#parts.presence.onWorkerThere(session);
     // What it has from before it says first: its lease extensions are to be in the store before we look for work for
     // it.
     this.#rest(worker);

@@ -53,7 +53,7 @@ function bench(extensions: readonly string[]) {
     dispatch.lastHeardMs = clock.monotonicMs();
     dispatches.move(dispatch, worker);
   };
-  return { clock, presence, abandoned, connect, speak };
+  return { clock, presence, abandoned, connect, speak, dispatch };
 }
 
 test("a worker that is lost repeatedly gets the whole grace period each time", async () => {
@@ -102,6 +102,34 @@ test("a plain worker that fell silent keeps its request until its lease ends: it
   await clock.advance(1);
   expect(abandoned).toEqual(["r"]);
   expect(clock.pending).toEqual([]);
+});
+
+test("what a plain worker that fell silent has not acknowledged goes to another one after the usual grace", async () => {
+  const { clock, presence, abandoned, connect, speak, dispatch } = bench([]);
+  const worker = connect();
+  speak(worker);
+  dispatch.acked = false;
+  presence.onWorkerLost(worker, "silent");
+  await clock.advance(GRACE_MS);
+  expect(abandoned).toEqual(["r"]);
+});
+
+test("a plain worker that comes back after its silence extends its request within one interval, or has lost it", async () => {
+  for (const isHeard of [true, false]) {
+    const { clock, presence, abandoned, connect, speak } = bench([]);
+    const worker = connect();
+    speak(worker);
+    await clock.advance(60_000);
+    presence.onWorkerLost(worker, "silent");
+    await clock.advance(15_000);
+    const back = connect();
+    presence.onWorkerThere(back.session);
+    await clock.advance(29_000);
+    if (isHeard) speak(back);
+    await clock.advance(2_000);
+    expect(abandoned).toEqual(isHeard ? [] : ["r"]);
+    expect(clock.pending).toEqual([]);
+  }
 });
 
 test("a worker with its connection in a thread of its own is not silent because it computes", async () => {

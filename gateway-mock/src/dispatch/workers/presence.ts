@@ -25,6 +25,8 @@ export class Presence {
   /** Graces under way. */
   #graces = 0;
   #onSettled: (() => void)[] = [];
+  /** By instance that fell silent: what ends the wait for its return. */
+  readonly #silent = new Map<string, Set<() => void>>();
 
   constructor(options: DispatcherOptions, workers: Workers, dispatches: Dispatches) {
     this.#options = options;
@@ -46,24 +48,44 @@ export class Presence {
     const free = dispatches.filter(hasNoWorker);
     if (free.length > 0) this.#dispatches.abandon(free, () => false);
     const sent = dispatches.filter((dispatch) => !hasNoWorker(dispatch));
-    if (sent.length === 0) return;
     const lostMs = this.#options.clock.monotonicMs();
     for (const dispatch of sent) dispatch.lostMs = lostMs;
-    const end = (): Promise<void> => this.#endGrace(sent, worker.session, lostMs);
-    const { reconnectGraceMs } = this.#options.settings;
-    if (how === "silent" && !worker.session.extensions.has("checkpoint")) {
-      const leftMs = worker.session.leaseMs - (lostMs - worker.session.seenMs);
-      // Who ends this gateway does not wait for it: the lease is in the store.
-      this.#after(Math.max(reconnectGraceMs, leftMs), () => void end());
-      return;
-    }
+    const mayCompute = how === "silent" && !worker.session.extensions.has("checkpoint");
+    const begun = mayCompute ? sent.filter(({ acked }) => acked) : [];
+    if (begun.length > 0)
+      this.#awaitReturn(worker.session, lostMs, () => this.#endGrace(begun, worker.session, lostMs));
+    const others = mayCompute ? sent.filter(({ acked }) => !acked) : sent;
+    if (others.length > 0) this.#beginGrace(() => this.#endGrace(others, worker.session, lostMs));
+  }
+
+  #beginGrace(end: () => Promise<void>): void {
     this.#graces += 1;
-    this.#after(reconnectGraceMs, () => {
+    this.#after(this.#options.settings.reconnectGraceMs, () => {
       void end().finally(() => {
         this.#graces -= 1;
         if (this.#graces === 0) for (const resolve of this.#onSettled.splice(0)) resolve();
       });
     });
+  }
+
+  /** An instance has a connection. What one of its name had when it fell silent it extends from now on, or it is lost. */
+  onWorkerThere({ instanceId }: WorkerSession): void {
+    for (const end of this.#silent.get(instanceId) ?? []) end();
+  }
+
+  /** At most until its lease ends. Who ends this gateway does not wait for it: the lease is in the store. */
+  #awaitReturn({ instanceId, leaseMs, seenMs }: WorkerSession, lostMs: number, end: () => Promise<void>): void {
+    const mostMs = Math.max(this.#options.settings.reconnectGraceMs, leaseMs - (lostMs - seenMs));
+    const waits = this.#silent.get(instanceId) ?? new Set();
+    const over = (): void => {
+      timer.cancel();
+      this.#timers.delete(timer);
+      waits.delete(over);
+      if (waits.size === 0) this.#silent.delete(instanceId);
+      void end();
+    };
+    const timer = this.#after(mostMs, over);
+    this.#silent.set(instanceId, waits.add(over));
   }
 
   /** Of requests that this gateway did not give out nothing else is known: who goes on with them says so in the grace. */
@@ -151,7 +173,7 @@ export class Presence {
     this.#timers.clear();
   }
 
-  #after(delayMs: number, fire: () => void): void {
+  #after(delayMs: number, fire: () => void): TimerHandle {
     const timer = this.#options.timers.set(
       delayMs,
       () => {
@@ -161,5 +183,6 @@ export class Presence {
       { unref: true },
     );
     this.#timers.add(timer);
+    return timer;
   }
 }
