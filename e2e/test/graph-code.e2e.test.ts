@@ -35,6 +35,13 @@ test("code of a graph runs in a thread of the pool, from the built package", asy
   expect([status, output]).toEqual(["completed", { out: 42 }]);
 });
 
+test("code sees tens of thousands of values, in a thread as well, and its step reports none of them", async () => {
+  const rows = Array.from({ length: 20_000 }, (_, id) => ({ id, name: `row ${id}`, price: 1.5 }));
+  const { output, steps } = await run(graphWith("return ctx.input.rows.length + ctx.start.rows.at(-1).id"), { rows });
+  expect(output).toEqual({ out: 39_999 });
+  expect(steps[0]?.options).toEqual({ input: [null] });
+});
+
 test("code that never ends is ended with its budget, and the main thread goes on meanwhile", async () => {
   let turns = 0;
   const timer = setInterval(() => {

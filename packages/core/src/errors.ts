@@ -203,8 +203,9 @@ export const ERROR_CATALOGUE = {
     fix: "Make the code faster or split it, or raise its `budget`. The attempt counts as failed and is retried.",
   },
   ISOLATE_THREAD_LOST: {
-    summary: "The thread that ran isolated code ended: out of memory, `process.exit()`, an error that nothing caught.",
-    fix: "The message names the reason. The attempt counts as failed and is retried in a new thread.",
+    summary:
+      "The thread that ran isolated code ended: out of memory, `process.exit()`, an error that nothing caught, code that an earlier turn left behind. Or no thread could be started.",
+    fix: "The message names the reason. The attempt counts as failed and is retried in a new thread. A step that has not begun waits for a thread instead: then this is a warning in the log, and `connect()` rejects with it.",
   },
   ISOLATE_VALUE_INVALID: {
     summary: "A value cannot be passed to a pool thread: it cannot be cloned, or it is too large.",
@@ -223,7 +224,8 @@ export const ERROR_CATALOGUE = {
     fix: "No action needed: the attempt is retried later. If it happens often, give the pool more threads, or limit the concurrency of the function.",
   },
   DRAIN_TIMEOUT: {
-    summary: "Some work had not finished when `drainTimeout` elapsed; it was returned to the gateway, if there was one.",
+    summary:
+      "Some work had not finished when `drainTimeout` elapsed; it was returned to the gateway, if there was one.",
     fix: "Raise `drainTimeout`, or make steps shorter. The work continues on another worker.",
   },
   OUTBOX_FULL: {

@@ -1,30 +1,24 @@
 /** The configs of built-in types against the table of their fields. Texts with templates are checked when they are filled in. */
 import { describeValue, messageOf, parseDurationMs } from "@holdfast/core";
-import { compileCtxExpression, expressionProblem, matchPathProblem } from "@holdfast/engine";
+import { expressionProblem, matchPathProblem } from "@holdfast/engine";
 import { isObject, own } from "../json/json-size.ts";
 import { eventPathOf } from "../templates/event-path.ts";
+import { branchFlaws, expressionFlaws, type Flaw } from "./condition-checks.ts";
 import { isHttpUrl } from "./http-url.ts";
-import { GRAPH_LIMITS } from "./limits.ts";
 import { isCtxName } from "./node-checks.ts";
 import { builtIn, type ConfigField } from "./node-types.ts";
-import type { GraphProblemCode, Problems } from "./problems.ts";
+import type { Problems } from "./problems.ts";
 import { isGraphId, type ReadNode } from "./read-graph.ts";
-
-/** What is wrong with one value: undefined = nothing. */
-interface Flaw {
-  readonly code?: GraphProblemCode;
-  readonly what: string;
-  readonly fix: string;
-}
 
 const hasTemplate = (value: unknown): boolean => typeof value === "string" && value.includes("{{");
 
-export function checkConfig(node: ReadNode, problems: Problems): void {
-  checkFields(node, { type: node.type, config: node.config, at: "config" }, problems);
+/** "run": it was stored, perhaps by an earlier release. */
+export function checkConfig(node: ReadNode, problems: Problems, what: "stored" | "run"): void {
+  checkFields(node, { type: node.type, config: node.config, at: "config", what }, problems);
   const { compensate } = node;
   const [type, config] = [own(compensate, "type"), own(compensate, "config") ?? {}];
   if (typeof type !== "string" || builtIn(type)?.undoes === false || !isObject(config)) return;
-  checkFields(node, { type, config, at: "compensate.config" }, problems);
+  checkFields(node, { type, config, at: "compensate.config", what }, problems);
 }
 
 interface CheckedFields {
@@ -32,18 +26,19 @@ interface CheckedFields {
   readonly config: Readonly<Record<string, unknown>>;
   /** Where it stands in the node. */
   readonly at: "config" | "compensate.config";
+  readonly what: "stored" | "run";
 }
 
-function checkFields(node: ReadNode, { type: name, config, at }: CheckedFields, problems: Problems): void {
+function checkFields(node: ReadNode, { type: name, config, at, what }: CheckedFields, problems: Problems): void {
   const type = builtIn(name);
   if (type === undefined) return;
   const whose = at === "config" ? "of" : "of what undoes";
-  const add = (field: string, { code = "CONFIG_INVALID", what, fix }: Flaw): void =>
+  const add = (field: string, { code = "CONFIG_INVALID", within = "", what, fix }: Flaw): void =>
     problems.add({
       code,
       nodeId: node.id,
-      path: `nodes[${node.index}].${at}.${field}`,
-      message: `\`${field}\` ${whose} node "${node.id}" (${name}) ${what}.`,
+      path: `nodes[${node.index}].${at}.${field}${within}`,
+      message: `\`${field}${within}\` ${whose} node "${node.id}" (${name}) ${what}.`,
       fix,
     });
   for (const key of Object.keys(config)) {
@@ -58,11 +53,11 @@ function checkFields(node: ReadNode, { type: name, config, at }: CheckedFields, 
       if (each.required) add(field, { what: "is missing", fix: each.summary });
       continue;
     }
-    for (const flaw of flawsOf(each, value)) add(field, flaw);
+    for (const flaw of flawsOf(each, value, what)) add(field, flaw);
   }
 }
 
-function flawsOf(field: ConfigField, value: unknown): Flaw[] {
+function flawsOf(field: ConfigField, value: unknown, what: "stored" | "run"): Flaw[] {
   const { type, summary: fix } = field;
   const wrong = (what: string): Flaw[] => [{ what: `${what}, not ${describeValue(value)}`, fix }];
   switch (type.kind) {
@@ -100,10 +95,10 @@ function flawsOf(field: ConfigField, value: unknown): Flaw[] {
       if (type.of.includes(String(value))) return [];
       return [{ what: `cannot be ${describeValue(value)}`, fix: `Use one of ${type.of.join(", ")}.` }];
     case "branches":
-      return branchFlaws(value, fix);
+      return branchFlaws(value, fix, what);
     case "waitExpression":
       return typeof value === "string"
-        ? expressionFlaws(expressionProblem(value, "async"))
+        ? expressionFlaws(value, "async", expressionProblem(value, "async"))
         : wrong("must be an expression");
   }
 }
@@ -128,38 +123,5 @@ function durationFlaws(value: unknown, maxMs: number | undefined, fix: string): 
     return [];
   } catch (error) {
     return [{ code: "DURATION_INVALID", what: `cannot be read: ${messageOf(error).replace(/\.$/, "")}`, fix }];
-  }
-}
-
-function expressionFlaws(problem: string | null): Flaw[] {
-  if (problem === null) return [];
-  const fix = "Correct the expression; it is CEL.";
-  return [{ code: "EXPRESSION_INVALID", what: `cannot be used: ${problem.replace(/\.$/, "")}`, fix }];
-}
-
-function branchFlaws(value: unknown, fix: string): Flaw[] {
-  if (!Array.isArray(value) || value.length === 0 || value.length > GRAPH_LIMITS.maxBranches) {
-    return [{ what: `must be a list of 1 to ${GRAPH_LIMITS.maxBranches} branches`, fix }];
-  }
-  const ids = new Set<unknown>();
-  return value.flatMap((branch, index): Flaw[] => {
-    const [id, condition] = [own(branch, "id"), own(branch, "if")];
-    const where = `has a branch ${index} whose`;
-    if (!isGraphId(id) || id === "else" || id === "error" || ids.has(id)) {
-      const what = `${where} id cannot be ${describeValue(id)}`;
-      return [{ what, fix: "Give each branch an id of its own, which is its handle; `else` and `error` are taken." }];
-    }
-    ids.add(id);
-    if (typeof condition !== "string") return [{ what: `${where} \`if\` is no expression`, fix }];
-    return expressionFlaws(ctxProblem(condition));
-  });
-}
-
-function ctxProblem(source: string): string | null {
-  try {
-    compileCtxExpression(source);
-    return null;
-  } catch (error) {
-    return messageOf(error);
   }
 }

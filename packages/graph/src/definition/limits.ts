@@ -25,6 +25,8 @@ export const GRAPH_LIMITS = {
   maxLoopConcurrency: 100,
   /** Items that one loop goes through; checked when it runs. */
   maxLoopItems: 10_000,
+  /** Steps of one run, as of any: a loop that needs more does not begin. */
+  maxRunSteps: 1_000,
   /** Nodes that one run goes through, in every iteration of every loop, those that are skipped as well. */
   maxRunNodes: 100_000,
   /** Characters that outputs of `end`, inputs of `subgraph` and what loops collect come to, in one run. */

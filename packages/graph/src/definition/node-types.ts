@@ -135,7 +135,8 @@ export const BUILT_IN_TYPES = {
     handles: [ERROR_HANDLE],
     config: {
       branches: {
-        summary: "The branches in order, each `{ id, if }`; `if` is a CEL expression over `ctx`.",
+        summary:
+          "The branches in order, each `{ id, if }`; `if` is a CEL expression over `ctx` that comes to true or false. Null, as of what is missing, is not true; with any other value the node fails.",
         required: true,
         type: { kind: "branches" },
       },
@@ -244,7 +245,8 @@ export const BUILT_IN_TYPES = {
         type: { kind: "duration", templates: true, maxMs: 300_000 },
       },
       memoryMb: {
-        summary: "How much memory the code may use, in megabytes.",
+        summary:
+          "How much memory the code may use, in megabytes. Code is ended at the latest with half as much again and 16 MB.",
         default: "64",
         type: { kind: "integer", min: 1, max: 512 },
       },

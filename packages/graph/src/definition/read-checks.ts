@@ -83,12 +83,15 @@ class World {
   readonly #before = new Map<string, Uint32Array>();
   /** Of each loop: all nodes of its body, and of the bodies within. */
   readonly #bodies = new Map<string, Uint32Array>();
+  readonly #unread: ReadonlySet<string>;
 
   constructor(graph: ReadGraph, layout: Layout) {
     this.#layout = layout;
-    this.#names = new Map(graph.nodes.map((node) => [outputNameOf(node), node]));
-    this.#byId = new Map(graph.nodes.map((node) => [node.id, node]));
-    const words = Math.ceil((graph.nodes.at(-1)?.index ?? 0) / 32 + 1);
+    const nodes = [...graph.unread, ...graph.nodes];
+    this.#names = new Map(nodes.map((node) => [outputNameOf(node), node]));
+    this.#byId = new Map(nodes.map((node) => [node.id, node]));
+    this.#unread = new Set(graph.unread.map(({ id }) => id));
+    const words = Math.ceil(Math.max(0, ...nodes.map(({ index }) => index)) / 32 + 1);
     const incoming = new Map<string, ReadGraph["edges"][number][]>();
     for (const edge of graph.edges) {
       if (layout.back.has(edge.index)) continue;
@@ -147,6 +150,8 @@ class World {
 
   #isOfLoop(name: string | undefined, scope: Scope): boolean {
     for (let at: Scope | undefined = scope; at?.loop !== undefined; at = at.parent) {
+      // What it calls its items is not known.
+      if (this.#unread.has(at.loop)) return true;
       const config = this.#byId.get(at.loop)?.config;
       if (name === (own(config, "item") ?? "item") || name === (own(config, "index") ?? "index")) return true;
     }

@@ -21,6 +21,8 @@ export interface ReadEdge extends GraphEdge {
 /** The parts of a graph that can be looked at; not yet that they fit together. */
 export interface ReadGraph extends Graph {
   readonly nodes: readonly ReadNode[];
+  /** Nodes that are there and cannot be looked at, which is a problem each: edges may name them all the same. */
+  readonly unread: readonly ReadNode[];
   readonly edges: readonly ReadEdge[];
 }
 
@@ -42,7 +44,13 @@ export function readGraph(value: unknown, problems: Problems, what: "stored" | "
   const size = measureJson(value, { maxChars: GRAPH_LIMITS.maxGraphChars, maxDepth: GRAPH_LIMITS.maxDepth + 4 });
   if (!size.ok) {
     const code = size.reason === "type" ? "SHAPE_INVALID" : "TOO_LARGE";
-    problems.add({ code, message: `The graph has ${size.what}.`, fix: "Give plain JSON within the limits." });
+    const place = size.reason === "size" || size.at.length === 0 ? undefined : placeOf(value, size.at);
+    const message = `${place === undefined ? "The graph" : `At ${place.shown} the graph`} has ${size.what}.`;
+    // A graph that is too large as a whole has no `path`: the gateway does not keep it.
+    const { path, ...node } = place?.at ?? {};
+    const at = code === "TOO_LARGE" || path === undefined ? node : { ...node, path };
+    const fix = "Give plain JSON within the limits.";
+    problems.add({ code, ...at, message, fix });
     return undefined;
   }
   if (!isObject(value)) {
@@ -61,7 +69,7 @@ export function readGraph(value: unknown, problems: Problems, what: "stored" | "
     ...(value as Partial<Graph>),
     id,
     title: typeof value.title === "string" ? value.title : "",
-    nodes: nodes.flatMap((node, index) => readNode(node, index, problems) ?? []),
+    ...readNodes(nodes, problems),
     edges: edges.flatMap((edge, index) => readEdge(edge, index, problems) ?? []),
   };
 }
@@ -81,6 +89,23 @@ function listOf(value: unknown, name: string, max: number, problems: Problems): 
     fix: "Move a part of it into a graph of its own (`subgraph`).",
   });
   return undefined;
+}
+
+const SHOWN_STEPS = 6;
+const PLACE_STEPS = 4;
+
+/** A place deep within the graph, as people read it; `at` names the node that it is in, where it is in one. */
+function placeOf(graph: unknown, steps: readonly string[]): { readonly shown: string; readonly at: Partial<Place> } {
+  const path = (count: number): string =>
+    steps
+      .slice(0, count)
+      .map((step) => (/^\d+$/.test(step) ? `[${step}]` : `.${step.slice(0, GRAPH_LIMITS.maxIdChars)}`))
+      .join("")
+      .replace(/^\./, "");
+  const [list, index = ""] = steps;
+  const id = list === "nodes" ? own(own(own(graph, "nodes"), index), "id") : undefined;
+  const shown = `\`${path(SHOWN_STEPS)}${steps.length > SHOWN_STEPS ? "…" : ""}\``;
+  return { shown, at: { path: path(PLACE_STEPS), ...(isGraphId(id) ? { nodeId: id } : {}) } };
 }
 
 interface Place {
@@ -127,6 +152,25 @@ function checkTitleText(title: unknown, problems: Problems): void {
   if (title.includes("\0")) add("`title` has a NUL character (U+0000), which cannot be stored.", "Remove it.");
   if (/\p{Surrogate}/u.test(title))
     add("`title` has one half of a surrogate pair, which is no character.", "Remove it, or add the other half.");
+}
+
+function readNodes(values: readonly unknown[], problems: Problems): Pick<ReadGraph, "nodes" | "unread"> {
+  const [nodes, unread]: [ReadNode[], ReadNode[]] = [[], []];
+  for (const [index, value] of values.entries()) {
+    const node = readNode(value, index, problems);
+    if (node !== undefined) nodes.push(node);
+    else unread.push(...unreadNode(value, index));
+  }
+  return { nodes, unread };
+}
+
+/** What edges and templates need of it. Handles of a condition depend on its config, so they are not known. */
+function unreadNode(value: unknown, index: number): ReadNode[] {
+  const [id, type, name] = [own(value, "id"), own(value, "type"), own(value, "outputVariable")];
+  if (typeof id !== "string") return [];
+  const isKnown = typeof type === "string" && type !== "condition";
+  const named = typeof name === "string" ? { outputVariable: name } : {};
+  return [{ id, type: isKnown ? type : "", config: {}, index, ...named }];
 }
 
 function readNode(value: unknown, index: number, problems: Problems): ReadNode | undefined {

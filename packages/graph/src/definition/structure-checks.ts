@@ -12,7 +12,8 @@ export function checkStructure(
   types: readonly NodeTypeInfo[] | "any",
   problems: Problems,
 ): Layout | undefined {
-  const byId = new Map(graph.nodes.map((node) => [node.id, node]));
+  const nodes = [...graph.unread, ...graph.nodes];
+  const byId = new Map(nodes.map((node) => [node.id, node]));
   const edges = graph.edges.filter((edge) => checkEnds(edge, byId, problems));
   const seen = new Set<string>();
   for (const edge of edges) {
@@ -29,9 +30,9 @@ export function checkStructure(
     }
     seen.add(key);
   }
-  const start = checkStart(graph.nodes, problems);
+  const start = checkStart(nodes, problems);
   if (start === undefined) return undefined;
-  const layout = layoutOf({ nodes: graph.nodes, edges }, start);
+  const layout = layoutOf({ nodes, edges }, start);
   reportLayout(graph, edges, start, layout, problems);
   return layout;
 }
@@ -93,7 +94,7 @@ function reportLayout(
   layout: Layout,
   problems: Problems,
 ): void {
-  if (graph.nodes.length > 1 && !edges.some(({ from }) => from === start.id)) {
+  if (graph.nodes.length + graph.unread.length > 1 && !edges.some(({ from }) => from === start.id)) {
     const message = `No edge leads away from "${start.id}".`;
     problems.add({ code: "NOTHING_REACHABLE", nodeId: start.id, message, fix: "Connect it to the first node." });
   }

@@ -39,7 +39,7 @@ export function problemsOf(graph: unknown, options: ValidateOptions, what: "stor
   const types = options.nodeTypes ?? [];
   checkNodes(read, types, problems);
   if (hasTooManyExpressions(read, problems)) return problems.list();
-  for (const node of read.nodes) checkConfig(node, problems);
+  for (const node of read.nodes) checkConfig(node, problems, what);
   const layout = checkStructure(read, types, problems);
   checkReads(read, layout, problems);
   checkInputSchema(read.input, problems);

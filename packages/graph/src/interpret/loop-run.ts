@@ -1,7 +1,9 @@
 /** The iterations of one loop: so many at once, each a pass through the body with an item of its own. */
 import { describeValue, HoldfastError } from "@holdfast/core";
 import { GRAPH_LIMITS } from "../definition/limits.ts";
+import { kindOf } from "../json/kind-of.ts";
 import { fillTemplates } from "../templates/fill-template.ts";
+import { leastSteps } from "./least-steps.ts";
 import { type NodeError, nodeErrorOf, type Outcome } from "./outcome.ts";
 import type { PlanNode, PlanScope } from "./plan.ts";
 import type { RunContext, Scope } from "./run-types.ts";
@@ -34,10 +36,11 @@ export class LoopRun {
     this.#targets = options.node.out.flatMap(({ handle, to }) => (handle === "loop" ? [to] : []));
   }
 
-  /** @throws HoldfastError when what it is to go through is no list */
+  /** @throws HoldfastError when what it is to go through is no list, or more than a run can do */
   begin(): void {
     const { scope, bits, node } = this.#options;
     this.#items = checkedItems(node, fillTemplates(node.node.config?.items, scope.lookup(bits)));
+    checkSteps(node, this.#items.length, leastSteps(node));
     this.#startMore();
   }
 
@@ -126,9 +129,13 @@ function checkedItems({ node: { id, config } }: PlanNode, items: unknown): reado
   throw new HoldfastError("GRAPH_VALUE_TOO_LARGE", `The loop "${id}" has ${limit}.`);
 }
 
-/** What it is, without what is in it: that may be data that does not belong into errors. */
-function kindOf(value: unknown): string {
-  if (value === null) return "null";
-  if (typeof value === "object") return "an object";
-  return typeof value === "string" ? "a text" : `a ${typeof value}`;
+/** What cannot fit is refused before the first effect, and not after a thousand. */
+function checkSteps({ node }: PlanNode, items: number, each: number): void {
+  const { maxRunSteps } = GRAPH_LIMITS;
+  if (items * each <= maxRunSteps) return;
+  const most = `it can go through ${Math.floor(maxRunSteps / each)} at most`;
+  const count = `${items} items, and each takes at least ${each} step${each === 1 ? "" : "s"}`;
+  const fix = "Give it batches as items, each for a `function` node, whose run has steps of its own.";
+  const message = `The loop "${node.id}" has ${count}; a run has ${maxRunSteps} steps, so ${most}. ${fix}`;
+  throw new HoldfastError("GRAPH_VALUE_TOO_LARGE", message);
 }

@@ -7,32 +7,57 @@ export interface JsonLimits {
 
 export type JsonSize =
   | { readonly ok: true; readonly chars: number }
-  | { readonly ok: false; readonly reason: "size" | "depth" | "type"; readonly what: string };
+  | {
+      readonly ok: false;
+      readonly reason: "size" | "depth" | "type";
+      readonly what: string;
+      /** Where that was found, from the value on. */
+      readonly at: readonly string[];
+    };
+
+interface Found {
+  readonly value: unknown;
+  readonly depth: number;
+  readonly key?: string;
+  readonly parent?: Found;
+}
 
 /** About the length of the value's JSON text. Looks at own properties only, and no deeper than the limit. */
 export function measureJson(value: unknown, { maxChars, maxDepth }: JsonLimits): JsonSize {
-  const stack: { readonly value: unknown; readonly depth: number }[] = [{ value, depth: 0 }];
+  const stack: Found[] = [{ value, depth: 0 }];
   let chars = 0;
   for (let next = stack.pop(); next !== undefined; next = stack.pop()) {
     const { value: at, depth } = next;
-    if (depth > maxDepth) return { ok: false, reason: "depth", what: `more than ${maxDepth} levels` };
+    const wrong = (reason: "size" | "depth" | "type", what: string): JsonSize => ({
+      ok: false,
+      reason,
+      what,
+      at: pathTo(next),
+    });
+    if (depth > maxDepth) return wrong("depth", `more than ${maxDepth} levels`);
     if (typeof at === "object" && at !== null) {
-      if (!isPlain(at)) return { ok: false, reason: "type", what: "an object that is no plain data" };
+      if (!isPlain(at)) return wrong("type", "an object that is no plain data");
       chars += 2;
       for (const key of Object.keys(at)) {
         if (!Array.isArray(at)) chars += key.length + 3;
         chars += 1;
-        stack.push({ value: Reflect.get(at, key), depth: depth + 1 });
+        stack.push({ value: Reflect.get(at, key), depth: depth + 1, key, parent: next });
         if (chars > maxChars) break;
       }
     } else {
       const size = scalarChars(at);
-      if (size === undefined) return { ok: false, reason: "type", what: whatIs(at) };
+      if (size === undefined) return wrong("type", whatIs(at));
       chars += size;
     }
-    if (chars > maxChars) return { ok: false, reason: "size", what: `more than ${maxChars} characters` };
+    if (chars > maxChars) return wrong("size", `more than ${maxChars} characters`);
   }
   return { ok: true, chars };
+}
+
+function pathTo(found: Found): string[] {
+  const path: string[] = [];
+  for (let each: Found | undefined = found; each?.key !== undefined; each = each.parent) path.push(each.key);
+  return path.reverse();
 }
 
 function isPlain(value: object): boolean {

@@ -6,24 +6,11 @@ import { outcomeOf } from "../interpret/outcome.ts";
 import type { NodeCall } from "../interpret/run-types.ts";
 import { own } from "../json/json-size.ts";
 import { fillTemplates, type Lookup } from "../templates/fill-template.ts";
+import { type CodeJob, type CodeResult, StepArgument } from "./code-job.ts";
 import { chosenBranch } from "./condition.ts";
 import { durationOf, type FilledStep, filledStep, textOf } from "./filled-fields.ts";
 import { outputOf } from "./http.ts";
-import type { NodeType } from "./node-type.ts";
-
-/** Code of a `javascript` node, as the sandbox takes it. */
-export interface CodeJob {
-  readonly code: string;
-  readonly ctx: Readonly<Record<string, unknown>>;
-  readonly timeoutMs: number;
-  readonly memoryMb: number;
-}
-
-export interface CodeResult {
-  readonly output: unknown;
-  /** What the code wrote with `console`. */
-  readonly lines: readonly { readonly level: "debug" | "info" | "warn" | "error"; readonly text: string }[];
-}
+import { checkedWay, type NodeType } from "./node-type.ts";
 
 /** Runs code: a function that is marked for the pool of threads, or one that runs here. */
 export type RunCode = (job: CodeJob) => Promise<CodeResult>;
@@ -96,7 +83,11 @@ async function builtInStep(
 /** Graphs have many of these, and most end at once: nothing here waits that need not. */
 function customStep(call: NodeCall, deps: NodeDeps, config: unknown): Promise<unknown> {
   const { node, key } = call;
-  return deps.step.run(runOptions(call, deps), () => execute(node.type, config, { call, deps, ctx: call.ctx, key }));
+  const checked = (given: unknown): unknown => checkedWay(node, deps.types.get(node.type), given);
+  return deps.step.run(runOptions(call, deps), () => {
+    const given = execute(node.type, config, { call, deps, ctx: call.ctx, key });
+    return isPromise(given) ? given.then(checked) : checked(given);
+  });
 }
 
 interface Execution {
@@ -191,7 +182,7 @@ async function undoable<T>(call: NodeCall, deps: NodeDeps, output: T): Promise<T
 }
 
 async function codeStep(call: NodeCall, deps: NodeDeps, timeout: unknown): Promise<unknown> {
-  const job = codeJob(call, call.node.config ?? {}, call.ctx(), timeout);
+  const job = new StepArgument(codeJob(call, call.node.config ?? {}, call.ctx(), timeout));
   try {
     return logged(
       deps,

@@ -6,6 +6,7 @@ import { HoldfastError, messageOf, parseDurationMs, unreachable } from "@holdfas
 import { type BuiltInName, builtIn, type ConfigField, isBuiltIn } from "../definition/node-types.ts";
 import type { NodeCall } from "../interpret/run-types.ts";
 import { fillTemplates } from "../templates/fill-template.ts";
+import { checkCtxSize } from "./code-job.ts";
 import { eventExpression } from "./event-expression.ts";
 import { type HttpRequest, httpRequest } from "./http.ts";
 
@@ -68,6 +69,7 @@ export function filledStep(call: NodeCall, runId: string): FilledStep {
     case "http":
       return { type, request: httpRequest(id, fill(config)) };
     case "javascript":
+      checkCtxSize(id, call.ctx());
       return { type, timeoutMs: durationOf(call, type, "timeout", fill(config.timeout ?? "30s")) };
     default:
       return unreachable(type);

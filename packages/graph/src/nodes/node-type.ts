@@ -1,9 +1,10 @@
 /** `nodeType()`: a node type of the app, what it can do for those who draw. */
 import { describeValue, HoldfastError } from "@holdfast/core";
 import type { LoggerLike, SchemaOutput, SchemaResult, StandardSchema } from "holdfast";
-import { DEFAULT_HANDLE, ERROR_HANDLE } from "../definition/graph.ts";
+import { DEFAULT_HANDLE, ERROR_HANDLE, type GraphNode } from "../definition/graph.ts";
 import { isBuiltIn, type NodeTypeInfo } from "../definition/node-types.ts";
 import { HANDLE_KEY } from "../interpret/outcome.ts";
+import { own } from "../json/json-size.ts";
 
 /** What `run` of a node type is given. */
 export interface NodeContext<Config> {
@@ -103,6 +104,18 @@ function configOf<Value>(result: SchemaResult<Value>, nodeId: string): Value {
     return at === "" ? message : `${at}: ${message}`;
   });
   throw new HoldfastError("GRAPH_CONFIG_INVALID", `The config of node "${nodeId}" is invalid: ${issues.join("; ")}`);
+}
+
+/**
+ * What a node of the type gave, if it has the handle that it takes: nothing would follow at another one.
+ * @throws HoldfastError `GRAPH_HANDLE_UNKNOWN`
+ */
+export function checkedWay({ id, type }: GraphNode, info: NodeTypeInfo | undefined, given: unknown): unknown {
+  const handle = own(given, HANDLE_KEY);
+  const handles = [DEFAULT_HANDLE, ERROR_HANDLE, ...(info?.handles ?? [])];
+  if (typeof handle !== "string" || handles.includes(handle)) return given;
+  const message = `Node "${id}" took the handle ${describeValue(handle)}, which its type "${type}" does not have; it has ${handles.join(", ")}.`;
+  throw new HoldfastError("GRAPH_HANDLE_UNKNOWN", message);
 }
 
 /** What `run` returns to go on at a handle of its type's own: `return takeHandle("empty", rows)`. */

@@ -80,6 +80,29 @@ export const GUARDS = `
   });
   guard(String, ["raw"], (_, [strings]) => checkList(MAX_LENGTH)(Object(strings).raw));
   guard(String.prototype, ["indexOf", "lastIndexOf", "includes", "split", "replace", "replaceAll"], checkSearch);
+  guard(
+    String.prototype,
+    [
+      "concat", "localeCompare", "match", "matchAll", "normalize", "search", "slice", "substr", "substring",
+      "toLocaleLowerCase", "toLocaleUpperCase", "toLowerCase", "toUpperCase", "trim", "trimEnd", "trimStart",
+    ],
+    (text) => checkTime(String(text).length),
+  );
+  guard(String.prototype, ["repeat"], (text, [count]) => checkTime(String(text).length * Number(count)));
+  guard(String.prototype, ["padEnd", "padStart"], (text, [length]) => checkTime(Number(length)));
+  guard(
+    typed,
+    [
+      "copyWithin", "fill", "includes", "indexOf", "join", "lastIndexOf", "reverse", "set", "slice", "toReversed",
+      "with",
+    ],
+    (list) => checkTime(apply(typedLength, list, [])),
+  );
+  /** How long these take shows only while they do. */
+  const checkNow = () => checkTime(Infinity);
+  guard(JSON, ["parse", "stringify"], checkNow);
+  guard(Array, ["from"], checkNow);
+  guard(Object, ["assign", "entries", "freeze", "fromEntries", "getOwnPropertyNames", "keys", "values"], checkNow);
   /** Lists within lists, in steps of this program: the engine's own goes through them at once. */
   const flat = (list, depth, into) => {
     checkList(MAX_LENGTH)(list);

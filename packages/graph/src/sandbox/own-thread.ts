@@ -6,7 +6,7 @@ import { pathToFileURL } from "node:url";
 import { Worker } from "node:worker_threads";
 import { HoldfastError } from "@holdfast/core";
 import { own } from "../json/json-size.ts";
-import type { CodeJob, CodeResult } from "../nodes/call-steps.ts";
+import type { CodeJob, CodeResult } from "../nodes/code-job.ts";
 
 /** In which the thread starts and loads the sandbox, beside what the code may take. */
 const START_MS = 5_000;

@@ -7,7 +7,7 @@ import { GUARDS } from "./guards.ts";
 export const PRELUDE = `(() => {
   "use strict";
   const { parse, stringify } = JSON;
-  const { freeze, getOwnPropertyNames } = Object;
+  const { freeze, getOwnPropertyNames, isExtensible } = Object;
   const AsyncFunction = (async () => {}).constructor;
   const then = Promise.prototype.then;
   const apply = Reflect.apply;
@@ -37,7 +37,7 @@ ${GUARDS}
     const open = [root];
     while (open.length > 0) {
       const value = open.pop();
-      if (typeof value !== "object" || value === null) continue;
+      if (typeof value !== "object" || value === null || !isExtensible(value)) continue;
       freeze(value);
       for (const name of getOwnPropertyNames(value)) open.push(value[name]);
     }
@@ -54,7 +54,8 @@ ${GUARDS}
         ]),
       ),
     );
-    const seen = deepFreeze(parse(ctx));
+    const { names, values } = parse(ctx);
+    const seen = deepFreeze(Object.fromEntries(names.map(([name, place]) => [name, values[place]])));
     const end = (kind, value) => {
       state.kind = kind;
       state.text = value;

@@ -5,7 +5,8 @@
 import { HoldfastError, messageOf } from "@holdfast/core";
 import type { QuickJSContext, QuickJSRuntime, QuickJSWASMModule } from "quickjs-emscripten-core";
 import { own } from "../json/json-size.ts";
-import type { CodeJob, CodeResult } from "../nodes/call-steps.ts";
+import { type CodeJob, type CodeResult, ctxText } from "../nodes/code-job.ts";
+import { MemoryLimit } from "./memory-limit.ts";
 import { PRELUDE } from "./prelude.ts";
 
 /** Characters of JSON that the result may have. */
@@ -15,10 +16,18 @@ const MAX_LINE_CHARS = 10_000;
 /** Of the code's own stack; deeper recursion is an error in the code. */
 const MAX_STACK_BYTES = 256 * 1024;
 const JOBS_A_TURN = 100;
+const MIB = 1024 * 1024;
+/** What an instance has from the start, for itself and for code that needs little. */
+const OWN_MB = 16;
+/** A list that grows is there twice for a moment, so there is room for half as much again. */
+const ROOM = 1.5;
 
 let loading: Promise<QuickJSWASMModule> | undefined;
+/** Instances that no further call may have. */
+const spent = new WeakSet<QuickJSWASMModule>();
+const limits = new WeakMap<QuickJSWASMModule, MemoryLimit>();
 
-/** Loaded when it is first used, and again after it has trapped. */
+/** Loaded when it is first used, and again once it is spent. */
 async function load(): Promise<QuickJSWASMModule> {
   const { newQuickJSWASMModuleFromVariant } = await import("quickjs-emscripten-core");
   return newQuickJSWASMModuleFromVariant(import("@jitl/quickjs-wasmfile-release-sync"));
@@ -38,40 +47,47 @@ async function loaded(): Promise<QuickJSWASMModule> {
   }
 }
 
+async function unspent(): Promise<QuickJSWASMModule> {
+  for (;;) {
+    const module = await loaded();
+    if (!spent.has(module)) return module;
+    loading = undefined;
+  }
+}
+
 /**
  * What the code returns, as JSON.
  * @throws HoldfastError `GRAPH_CODE_FAILED`, `GRAPH_CODE_BUDGET`
  */
 export async function runCode(job: CodeJob): Promise<CodeResult> {
-  const module = await loaded();
+  const module = await unspent();
   try {
     return runIn(module, job);
   } catch (error) {
+    // What was not released cannot be, and after a trap the instance is in an unknown state.
+    spent.add(module);
     if (HoldfastError.is(error)) throw error;
-    // The instance is in an unknown state.
-    loading = undefined;
     throw budget(job, `it broke the sandbox (${messageOf(error)})`);
   }
 }
 
 function runIn(module: QuickJSWASMModule, job: CodeJob): CodeResult {
+  const limit = limits.get(module) ?? new MemoryLimit(module.getWasmMemory());
+  limits.set(module, limit);
+  limit.begin((OWN_MB + job.memoryMb * ROOM) * MIB);
   const runtime = module.newRuntime();
-  runtime.setMemoryLimit(job.memoryMb * 1024 * 1024);
+  runtime.setMemoryLimit(job.memoryMb * MIB);
   runtime.setMaxStackSize(MAX_STACK_BYTES);
   const deadline = new Deadline(job.timeoutMs);
   runtime.setInterruptHandler(() => deadline.isOver);
   const vm = runtime.newContext();
   const lines: CodeResult["lines"][number][] = [];
-  try {
-    const text = evaluate(vm, runtime, { job, deadline, lines });
-    vm.dispose();
-    runtime.dispose();
-    return { output: JSON.parse(text) as unknown, lines };
-  } catch (error) {
-    // What was not released cannot be: the instance goes as a whole.
-    loading = undefined;
-    throw error;
-  }
+  const text = evaluate(vm, runtime, { job, deadline, limit, lines });
+  vm.dispose();
+  runtime.dispose();
+  // The next call may have less.
+  if (limit.hasGrown) spent.add(module);
+  return { output: JSON.parse(text) as unknown, lines };
 }
 
 class Deadline {
@@ -89,26 +105,28 @@ class Deadline {
 interface Evaluation {
   readonly job: CodeJob;
   readonly deadline: Deadline;
+  readonly limit: MemoryLimit;
   readonly lines: CodeResult["lines"][number][];
 }
 
 /** @returns the JSON of the result */
-function evaluate(vm: QuickJSContext, runtime: QuickJSRuntime, { job, deadline, lines }: Evaluation): string {
+function evaluate(vm: QuickJSContext, runtime: QuickJSRuntime, evaluation: Evaluation): string {
+  const { job, deadline, limit, lines } = evaluation;
   const write = vm.newFunction("write", (level, text) => {
     if (lines.length >= MAX_LINES) return;
     lines.push({ level: levelOf(vm.getString(level)), text: vm.getString(text).slice(0, MAX_LINE_CHARS) });
   });
-  const ctx = vm.newString(JSON.stringify(job.ctx));
+  const ctx = vm.newString(ctxText(job.ctx));
   const code = vm.newString(job.code);
   const prelude = vm.evalCode(PRELUDE, "prelude.js");
-  if (prelude.error) throw failure(vm, prelude.error, { job, deadline, lines });
+  if (prelude.error) throw failure(vm, prelude.error, evaluation);
   const timeout = vm.newNumber(job.timeoutMs);
   const state = vm.callFunction(prelude.value, vm.undefined, code, ctx, write, timeout);
   for (const handle of [write, ctx, code, timeout, prelude.value]) handle.dispose();
-  if (state.error) throw failure(vm, state.error, { job, deadline, lines });
+  if (state.error) throw failure(vm, state.error, evaluation);
   for (;;) {
     const done = runtime.executePendingJobs(JOBS_A_TURN);
-    if (done.error) throw failure(vm, done.error as never, { job, deadline, lines });
+    if (done.error) throw failure(vm, done.error as never, evaluation);
     const count = done.value;
     done.dispose();
     if (deadline.isOver) throw budget(job, `it took longer than ${job.timeoutMs} ms`);
@@ -116,17 +134,22 @@ function evaluate(vm: QuickJSContext, runtime: QuickJSRuntime, { job, deadline, 
   }
   const [kind, text] = ["kind", "text"].map((name) => vm.getProp(state.value, name).consume((each) => vm.dump(each)));
   state.value.dispose();
-  return readState(job, String(kind), text);
+  return readState(job, limit, { kind: String(kind), message: String(text) });
 }
 
-function readState(job: CodeJob, kind: string, text: unknown): string {
-  const message = String(text);
+interface EndState {
+  readonly kind: string;
+  readonly message: string;
+}
+
+function readState(job: CodeJob, limit: MemoryLimit, { kind, message }: EndState): string {
   switch (kind) {
     case "done":
       if (message.length <= MAX_RESULT_CHARS) return message;
       throw failed(`its result has ${message.length} characters of JSON; the limit is ${MAX_RESULT_CHARS}`);
     case "failed":
-      if (isOutOfMemory(message)) throw budget(job, `it needs more than ${job.memoryMb} MB of memory`);
+      if (isOutOfMemory(message) || (limit.isReached && message === NO_ERROR))
+        throw budget(job, `it needs more than ${job.memoryMb} MB of memory`);
       throw failed(message);
     default:
       throw budget(job, "it waits for something that never comes; there are no timers and no network");
@@ -146,6 +169,9 @@ function failure(
 }
 
 const textOf = (said: unknown): string => (typeof said === "object" ? JSON.stringify(said) : String(said));
+
+/** What the prelude says where nothing is left of which the engine could make an error. */
+const NO_ERROR = "it threw null, or ran out of memory";
 
 const isOutOfMemory = (message: string): boolean => message.startsWith("InternalError: out of memory");
 

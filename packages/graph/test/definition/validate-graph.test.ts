@@ -192,7 +192,8 @@ test.each([
   [1n, "a value of type bigint"],
 ])("a graph with %s in it has a problem that names it", (duration, what) => {
   const [problem] = validateGraph(plus({ id: "x", type: "delay", config: { duration } }));
-  expect(problem).toMatchObject({ code: "SHAPE_INVALID", message: `The graph has ${what}.` });
+  expect(problem).toMatchObject({ code: "SHAPE_INVALID", path: "nodes[3].config.duration" });
+  expect(problem?.message).toBe(`At \`nodes[3].config.duration\` the graph has ${what}.`);
 });
 
 test("sizes have limits", () => {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { CodeResult } from "../../src/nodes/call-steps.ts";
+import type { CodeResult } from "../../src/nodes/code-job.ts";
 import { MAX_RESULT_CHARS, runCode } from "../../src/sandbox/run-code.ts";
 
 const ctx = { a: 1, list: [1, 2, 3], deep: { b: { c: 1 } }, "odd name": "x" };
@@ -138,6 +138,14 @@ test.each<[what: string, code: string]>([
   ["a generator without end", "return [...(function* () { for (;;) yield })()].length"],
   ["calls of what takes long within the engine", "const a = new Array(1e6).fill(1); for (;;) a.join()"],
   ["searches of a long text", "const s = 'a'.repeat(1e6); for (;;) s.includes('b')"],
+  ["long texts that are made and left", "for (;;) 'x'.repeat(1e6)"],
+  ["long texts that are changed", "const s = 'ä'.repeat(1e6); for (;;) s.toUpperCase().normalize()"],
+  ["JSON of much", "const a = new Array(1e5).fill({ a: 1 }); for (;;) JSON.parse(JSON.stringify(a))"],
+  [
+    "keys of much",
+    "const a = Object.fromEntries(new Array(1e5).fill(0).map((_, i) => [i, i])); for (;;) Object.keys(a)",
+  ],
+  ["typed lists", "const a = new Uint8Array(1e7); for (;;) a.fill(1)"],
   ["what is written to the console without end", "for (;;) console.log('x')"],
 ])("%s without end is ended when its time is over", async (_what, code) => {
   await expect(run(code, { timeoutMs: 150 })).rejects.toEqual(coded("GRAPH_CODE_BUDGET"));
@@ -150,6 +158,7 @@ test.each<[what: string, code: string]>([
     "const a = []; for (;;) { try { a.push(new Uint8Array(1e6)) } catch { return new Array(1e7).fill(1) } }",
   ],
   ["strings", "const a = []; for (let i = 0; ; i++) a.push('x'.repeat(1e5) + i)"],
+  ["long strings", "const a = []; for (;;) a.push('x'.repeat(1e6) + a.length)"],
 ])("%s that take more memory than there is are ended", async (_what, code) => {
   await expect(run(code, { memoryMb: 8 })).rejects.toEqual(coded("GRAPH_CODE_BUDGET", "8 MB"));
 });
@@ -204,9 +213,34 @@ test("memory has the limit that the call says, whatever becomes of it", async ()
   await expect(run(code, { memoryMb: 8 })).rejects.toEqual(coded("GRAPH_CODE_BUDGET", "more than 8 MB"));
 });
 
+test("what one call has taken of memory is not left to the next", async () => {
+  const much = "const a = []; for (let i = 0; i < 40; i++) a.push('x'.repeat(1e6)); return a.length";
+  for (let round = 0; round < 2; round += 1) {
+    expect((await run(much)).output).toBe(40);
+    await expect(run(much, { memoryMb: 8 })).rejects.toEqual(coded("GRAPH_CODE_BUDGET", "more than 8 MB"));
+  }
+});
+
+test("the memory of a call has room for the largest `ctx`, of values of any kind", async () => {
+  const sizes = { rows: 70_000, texts: 100_000, numbers: 600_000 };
+  const rows = Array.from({ length: sizes.rows }, (_, id) => ({ id, name: `name ${id}`, email: "a@b.c", spent: 1.5 }));
+  const texts = Array.from({ length: sizes.texts }, (_, id) => `this is a text of some length, the ${id}`);
+  const numbers = Array.from({ length: sizes.numbers }, (_, id) => id);
+  for (const [name, value] of Object.entries({ rows, texts, numbers })) {
+    const input = { [name]: value };
+    expect(JSON.stringify(input).length).toBeGreaterThan(3_500_000);
+    const { output } = await runCode({
+      code: `return ctx.input.${name}.length`,
+      ctx: { input, start: input },
+      ...PATIENT,
+    });
+    expect(output).toBe(value.length);
+  }
+});
+
 test("small objects that take more memory than there is are ended, too, though no error can be made of it", async () => {
   const code = "let a = null; for (;;) a = { a, b: {} }";
-  await expect(run(code, { memoryMb: 8 })).rejects.toEqual(coded("GRAPH_CODE_FAILED", "ran out of memory"));
+  await expect(run(code, { memoryMb: 8 })).rejects.toEqual(coded("GRAPH_CODE_BUDGET", "8 MB"));
 });
 
 test("code that waits for what never comes is ended at once", async () => {
