@@ -95,15 +95,24 @@ const graph = JSON.parse(readFileSync(new URL("../fixtures/onboarding-graph.json
 
 const NODE_STATES = ["done", "done", "skipped", "done", "failed", "running", "waiting", "waiting"];
 
-const graphNodes = graph.nodes.map(({ id, type, title }: { id: string; type: string; title?: string }, n: number) => ({
-  ...{ id, key: id, type, title, status: NODE_STATES[n], path: [], iteration: id === "seat" ? [0] : [] },
-  ...{
-    attempts: 1,
-    startedMs: NOW_MS - 9_000,
-    endedMs: NODE_STATES[n] === "running" ? null : NOW_MS - 8_200 + n * 10,
-    dueMs: null,
+const graphNodes = graph.nodes.flatMap(
+  ({ id, type, title }: { id: string; type: string; title?: string }, n: number) => {
+    const times = { startedMs: NOW_MS - 9_000, endedMs: NODE_STATES[n] === "running" ? null : NOW_MS - 8_200 + n * 10 };
+    const node = {
+      id,
+      key: id,
+      type,
+      title,
+      status: NODE_STATES[n],
+      path: [],
+      iteration: [],
+      attempts: 1,
+      dueMs: null,
+    };
+    if (id !== "seat") return [{ ...node, ...times }];
+    return [0, 1, 2].map((index) => ({ ...node, ...times, key: `seat[${index}]`, iteration: [index] }));
   },
-}));
+);
 
 const holder = (n: number, functionId = "shop-order") => ({ runId: idOf(n), functionId, sinceMs: NOW_MS - n * 17_000 });
 const use = (key: string | null, taken: number, waits: number, nextStartMs: number | null = null) => ({
@@ -280,7 +289,8 @@ export const DASHBOARD_STATES: readonly DashboardState[] = [
       ...NOTHING,
       [`/v1/runs/${RUN}`]: {
         ...detailOf({ status: "WAITING", endedMs: null, eventName: "holdfast/graph.requested" }, [stepOf(0, "size")]),
-        event: { data: { graph } },
+        graph: { id: "onboarding", tenant: "", version: 3, test: false },
+        event: { data: { graph, input: { customer: "Ada", plan: "team", seats: 20 } } },
       },
       [`/v1/runs/${RUN}/graph`]: {
         ...{

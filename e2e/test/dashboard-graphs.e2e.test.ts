@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
+import { startGateway } from "../support/gateway.mjs";
 import { callJson } from "../support/graph-shapes.ts";
 import { accessibilityProblems, closePage, NARROW, overflow, useDashboard, WIDE } from "./dashboard.ts";
 import { inWorld } from "./world.ts";
@@ -49,7 +50,7 @@ test("a graph is drawn, published, started by a form of its input, and followed 
       "skipped",
       "waiting",
     ]);
-    await page.locator(".iterations").getByText("3/3").waitFor();
+    await page.locator('.node[data-node="seat"] .iterations').getByText("3/3").waitFor();
     expect(await accessibilityProblems(page)).toEqual([]);
     await page.evaluate("globalThis.wasHere = true");
     await world.api.send({ name: "shop/paid", data: {} });
@@ -58,6 +59,12 @@ test("a graph is drawn, published, started by a form of its input, and followed 
     await page.locator("#node-mail").getByText("mailed").waitFor();
     expect(await page.evaluate("globalThis.wasHere"), "without a reload").toBe(true);
     const address = page.url();
+    await page.getByRole("heading", { level: 1, name: "onboarding, version 1" }).waitFor();
+    const input = page.locator("section", { has: page.locator("#input") });
+    const shown = JSON.parse((await input.locator("pre").textContent()) ?? "");
+    expect(shown, "without the graph").toMatchObject({ customer: "Ada", seats: 20 });
+    await input.getByText("The whole event, with the definition of the graph").click();
+    await input.getByRole("figure", { name: "event" }).getByText("holdfast/graph.requested").waitFor();
 
     await page.getByRole("button", { name: "As test" }).click();
     await dialog.getByText("new FunctionTest(runner").waitFor();
@@ -119,6 +126,94 @@ test("a graph is drawn, published, started by a form of its input, and followed 
         }
       }
     }
+    await app.close();
+  });
+});
+
+const DRAFT = {
+  ...{ id: "draft", title: "A draft" },
+  nodes: [
+    { id: "start", type: "start" },
+    { id: "nap", type: "delay", title: "A nap", config: { duration: "soon" } },
+    { id: "lost", type: "javascript", config: { code: "return 1" } },
+    { id: "end", type: "end" },
+  ],
+  edges: [
+    { from: "start", to: "nap" },
+    { from: "nap", to: "end" },
+  ],
+};
+
+test("the problems of a draft are listed and marked, and it is published once there are none", async () => {
+  const { child, url } = await startGateway({ args: ["--store", "memory"] });
+  try {
+    await callJson(url, "PUT", "/v1/graphs/draft", { graph: DRAFT });
+    const page = await dashboard.open(`${url}/ui/graphs/draft`);
+    const problems = page.locator("section", { has: page.locator("#problems") });
+    await problems.getByRole("heading", { name: "2 problems keep the draft from being published" }).waitFor();
+    expect(await page.title()).toBe("A draft · Graph · Holdfast");
+    await problems.getByText('It is not a duration: "soon"').waitFor();
+    expect(await state(page, "nap")).toBe("wrong");
+    expect(await state(page, "end")).toBeNull();
+    const publish = page.getByRole("button", { name: "Publish the draft" });
+    expect(await publish.isDisabled()).toBe(true);
+    for (const viewport of [NARROW, WIDE]) {
+      await page.setViewportSize(viewport);
+      expect([await overflow(page), await accessibilityProblems(page)]).toEqual([0, []]);
+    }
+    await problems.getByRole("link", { name: "A nap" }).click();
+    await page.locator("#node-nap[open]").waitFor();
+    const nodes = DRAFT.nodes
+      .filter(({ id }) => id !== "lost")
+      .map((node) => (node.id === "nap" ? { ...node, config: { duration: "1s" } } : node));
+    await callJson(url, "PUT", "/v1/graphs/draft", { graph: { ...DRAFT, nodes } });
+    await expect.poll(() => problems.count()).toBe(0);
+    await publish.click();
+    await page.getByRole("link", { name: "Version 1, published" }).waitFor();
+    await closePage(page);
+  } finally {
+    await child.stop();
+  }
+});
+
+const MAILS = {
+  ...{ id: "mails", title: "Mails" },
+  nodes: [
+    { id: "start", type: "start" },
+    { id: "each", type: "loop", config: { items: "{{ctx.input.items}}" } },
+    { id: "mail", type: "javascript", config: { code: "return 1" } },
+    { id: "reply", type: "waitForEvent", config: { event: "mails/reply", timeout: "1d" } },
+    { id: "end", type: "end" },
+  ],
+  edges: [
+    { from: "start", to: "each" },
+    { from: "each", handle: "loop", to: "mail" },
+    { from: "mail", to: "reply" },
+    { from: "reply", to: "each" },
+    { from: "each", handle: "done", to: "end" },
+  ],
+};
+
+test("a loop has its progress while it runs, and what had begun when the run ended is not called not reached", async () => {
+  await inWorld(mode, async (world) => {
+    const app = await world.startAppOf("dashboard-app.mjs");
+    const started = await callJson(world.url, "POST", "/v1/graph-tests", { graph: MAILS, input: { items: [1, 2, 3] } });
+    const { runId } = started as { runId: string };
+    const page = await dashboard.open(`${world.url}/ui/runs/${runId}`);
+    await page.locator("#node-each").getByText("running · loop · 0 of 3 iterations").waitFor();
+    await expect.poll(() => state(page, "mail")).toBe("running");
+    await world.api.send({ name: "mails/reply", data: {} });
+    await page.locator("#node-each").getByText("running · loop · 1 of 3 iterations").waitFor();
+    const drawn = (node: string) => page.locator(`.node[data-node="${node}"] .iterations`).textContent();
+    await expect.poll(() => drawn("mail")).toBe("2/3");
+    expect(await drawn("each")).toBe("1/3");
+    await callJson(world.url, "POST", `/v1/runs/${runId}/cancel`, {});
+    await page.locator("#node-each").getByText("not finished when the run ended · loop · 1 of 3 iterations").waitFor();
+    expect(await Promise.all(["each", "mail", "reply", "end"].map((node) => state(page, node)))).toEqual([
+      ...["unfinished", "unfinished", "unfinished", "dead"],
+    ]);
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await closePage(page);
     await app.close();
   });
 });

@@ -155,6 +155,39 @@ const approval = {
   ],
 };
 
+test("a run that was cancelled says why, and nothing of it waits any more", async () => {
+  await inWorld(mode, async (world) => {
+    const app = await world.startAppOf("run-page-app.mjs");
+    const id = await start(world, "ask");
+    const page = await open(world, id);
+    await step(page, "the decision")
+      .getByText(/ends in \d+ h/)
+      .waitFor();
+    await callJson(world.url, "POST", `/v1/runs/${id}/cancel`, {});
+    await page.locator(".notice").getByText("The run was cancelled over the API.").waitFor();
+    expect(await page.title()).toBe("Cancelled: shop-ask · Run · Holdfast");
+    await step(page, "the decision").getByText("wait for a signal · not finished when the run ended").waitFor();
+    expect(await page.locator(".bar.wait rect").count()).toBe(1);
+    expect(await page.locator(".bar path").count(), "no bar goes on").toBe(0);
+    expect(await page.locator(".signal-form").count()).toBe(0);
+    await expectNoProblems(page);
+
+    await callJson(world.url, "PUT", "/v1/graphs/gift", { graph: approval });
+    await callJson(world.url, "POST", "/v1/graphs/gift/publish", {});
+    const { runId } = (await callJson(world.url, "POST", "/v1/graphs/gift/runs", {})) as { runId: string };
+    await page.goto(`${world.url}/ui/runs/${runId}`);
+    const node = page.locator("#node-ask");
+    await node.getByText(/^waiting · approval · ask · due in \d+ h/).waitFor();
+    await callJson(world.url, "POST", `/v1/runs/${runId}/cancel`, {});
+    await node.getByText(/^not finished when the run ended · approval · ask$/).waitFor();
+    await page.locator("#node-end").getByText("not reached").waitFor();
+    expect(await page.locator('.node[data-node="ask"]').getAttribute("data-state")).toBe("unfinished");
+    await expectNoProblems(page);
+    await closePage(page);
+    await app.close();
+  });
+});
+
 test("a step that waits for a signal, or an approval of a graph, is answered from the page", async () => {
   await inWorld(mode, async (world) => {
     const app = await world.startAppOf("run-page-app.mjs");
@@ -186,14 +219,19 @@ test("a step that waits for a signal, or an approval of a graph, is answered fro
     await form.getByLabel("Data, as JSON").fill("{}");
     await form.getByRole("button", { name: "Send the signal" }).click();
     await form.getByRole("link", { name: "About GRAPH_ANSWER_INVALID" }).waitFor();
-    await form.getByLabel("Data, as JSON").fill('{ "approved": true }');
-    await form.getByRole("button", { name: "Send the signal" }).click();
+    await expectNoProblems(page);
+    await form.getByRole("button", { name: "Approve" }).click();
     await page.locator(".summary").getByText("Completed").waitFor();
     await node.getByText(/^done · approval/).waitFor();
     // The same in both lists.
     await expect
       .poll(async () => [await node.locator(".step-time").textContent()])
       .toEqual([await step(page, "Ask the boss").locator(".step-time").textContent()]);
+
+    const other = (await callJson(world.url, "POST", "/v1/graphs/gift/runs", {})) as { runId: string };
+    await page.goto(`${world.url}/ui/runs/${other.runId}`);
+    await form.getByRole("button", { name: "Reject" }).click();
+    await node.getByText(/took “rejected”/).waitFor();
     await closePage(page);
     await app.close();
   });

@@ -34,6 +34,15 @@ describe("The link to the gateway", () => {
     });
   });
 
+  test("is not silent while its stream brings something that is newer than the question", () => {
+    const askedMs = NOW - 2 * PATIENCE_MS;
+    expect(link({ askedMs, heardMs: askedMs - 1 })).toEqual({ type: "silent", sinceMs: askedMs });
+    expect(link({ askedMs, heardMs: askedMs + 1 })).toEqual({ type: "held", sinceMs: askedMs });
+    expect(isAnswering(link({ askedMs, heardMs: askedMs + 1 }))).toBe(true);
+    const longAgoMs = NOW - 60_000;
+    expect(link({ askedMs: longAgoMs, heardMs: longAgoMs + 1 })).toEqual({ type: "silent", sinceMs: longAgoMs });
+  });
+
   test("tells a gateway that cannot work from a stream that is broken off", () => {
     const unready = { sinceMs: NOW - 5_000, reason: "no database" };
     expect(link({ unready, streamCutMs: NOW })).toEqual({ type: "unready", ...unready });

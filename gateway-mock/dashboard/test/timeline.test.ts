@@ -65,6 +65,25 @@ describe("A timeline", () => {
     });
   });
 
+  test("of a run that has ended, ends with it: nothing sleeps, waits or is retried any longer", () => {
+    const open = { status: "waiting", durationMs: null, endedMs: null, dueMs: 90_000 } as const;
+    const steps = [
+      step("night", 0, { ...open, op: "Sleep", startedMs: null, openedMs: 1_300 }),
+      step("pay", 1_300, { ...open, status: "retrying" }),
+      step("pack", 1_300, { ...open, status: "planned" }),
+    ];
+    const data = { step: { startedMs: 1_300, durationMs: 100 }, delayMs: 50_000 };
+    const log = [fact(1_400, "STEP_ATTEMPT_FAILED", data, { key: "id of pay" })];
+    const { tracks, toMs } = timelineOf(detail(steps, { status: "CANCELLED", log }), 9_000);
+    const bars = tracks.flat().flatMap((entry) => entry.bars.filter((bar) => bar.toMs === 3_000));
+    expect(toMs).toBe(3_000);
+    expect(bars.map(({ kind, isOpen }) => [kind, isOpen])).toEqual([
+      ["sleep", false],
+      ["backoff", false],
+      ["attempt", false],
+    ]);
+  });
+
   test("names the run that a step invoked", () => {
     const label = step("label", 0, {
       op: "InvokeFunction",

@@ -30,6 +30,7 @@ import { answerJson } from "./json-answer.ts";
 import { type BodyDescription, describe } from "./openapi/describe-route.ts";
 import { orNull } from "./openapi/schemas.ts";
 import type { HttpParts } from "./parts.ts";
+import { switchIn } from "./read-switch.ts";
 
 const MAX_BODY_BYTES = 256 * 1024;
 const DEFAULT_LIMIT = 50;
@@ -149,6 +150,12 @@ const GET = describe({
   query: Type.Object({
     tenant: Tenant,
     version: Type.Optional(Type.String({ description: "A number, `published`, or `draft` (default)." })),
+    problems: Type.Optional(
+      Type.String({
+        description:
+          "`1`: with the `problems` of the draft; every name is accepted as a node type. Validating a large graph takes a moment: ask once for each `revision`.",
+      }),
+    ),
   }),
   answers: { 200: GraphDefinitionSchema },
   failures: { 404: "There is no such graph, or no such version.", 409: "`GRAPH_NOT_PUBLISHED`." },
@@ -229,9 +236,14 @@ export function graphsApi(app: Hono, { store, dispatcher, newId }: HttpParts): v
   });
 
   app.get("/v1/graphs/:id", GET, async (c) => {
-    const graph = await definitions.get(graphNameIn(c));
+    const name = graphNameIn(c);
+    const graph = await definitions.get(name);
     const asked = c.req.query("version") ?? "draft";
-    if (asked === "draft") return answerJson(c, definitionView(graph, graph.draftJson));
+    if (asked === "draft") {
+      if (!switchIn("problems", c.req.query("problems"))) return answerJson(c, definitionView(graph, graph.draftJson));
+      const { problems } = await definitions.check(name, JSON.parse(graph.draftJson));
+      return answerJson(c, definitionView(graph, graph.draftJson, { problems }));
+    }
     const version = asked === "published" ? undefined : wholeIn("version", asked, 1);
     const { snapshotJson, version: found } = await definitions.snapshot(graph, version);
     const text = JSON.stringify(readSnapshot(snapshotJson).graph);

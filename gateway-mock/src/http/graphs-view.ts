@@ -34,8 +34,6 @@ const FIELDS = {
 
 export const ListedGraphSchema = Type.Object(FIELDS, { title: "ListedGraph" });
 
-export const GraphDefinitionSchema = Type.Object({ ...FIELDS, graph: GraphSchema }, { title: "GraphDefinition" });
-
 export const ProblemSchema = Type.Object(
   {
     code: Type.String({ description: "`GRAPH_PROBLEM_CODES` of `@holdfast/graph`." }),
@@ -48,6 +46,17 @@ export const ProblemSchema = Type.Object(
     fix: Type.String(),
   },
   { title: "GraphProblem" },
+);
+
+export const GraphDefinitionSchema = Type.Object(
+  {
+    ...FIELDS,
+    graph: GraphSchema,
+    problems: Type.Optional(
+      Type.Array(ProblemSchema, { description: "What has to be fixed before the draft can be published." }),
+    ),
+  },
+  { title: "GraphDefinition" },
 );
 
 export const StoredGraphSchema = Type.Object(

@@ -14,13 +14,15 @@ export interface StreamHandlers {
   readonly onMessage: (message: StreamMessage) => void;
   /** `true`: it is read now. `false`: it broke off, and is tried again. */
   readonly onState: (isOpen: boolean) => void;
+  /** Something came, be it only the sign that the gateway is there. */
+  readonly onHeard?: () => void;
 }
 
 const FIRST_RETRY_MS = 250;
 const MAX_RETRY_MS = 2_000;
 
 /** Until the returned function is called. */
-export function follow(path: string, { onMessage, onState }: StreamHandlers): () => void {
+export function follow(path: string, { onMessage, onState, onHeard }: StreamHandlers): () => void {
   const end = new AbortController();
   void (async () => {
     let lastId = "";
@@ -41,6 +43,7 @@ export function follow(path: string, { onMessage, onState }: StreamHandlers): ()
           const isOver = await readMessages(response.body, (message, id) => {
             if (id !== null) lastId = id;
             if (message) onMessage(message);
+            onHeard?.();
           });
           if (isOver) return;
         }

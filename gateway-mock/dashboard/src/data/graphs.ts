@@ -19,8 +19,30 @@ export interface ListedGraph {
   readonly publishedMs: number | null;
 }
 
+/** What keeps a draft from being published. */
+export interface GraphProblem {
+  readonly code: string;
+  readonly nodeId?: string;
+  /** Its index. */
+  readonly edge?: number;
+  /** `nodes[3].config.url` */
+  readonly path?: string;
+  readonly message: string;
+  readonly fix: string;
+}
+
 export interface GraphDefinition extends ListedGraph {
   readonly graph: Graph;
+  /** Of a draft, if they were asked for. */
+  readonly problems?: readonly GraphProblem[];
+}
+
+/** The node that a problem is about, by where it stands in the graph: drafts may have nodes without an id. */
+export function nodeOfProblem({ nodes }: Graph, { nodeId, path }: GraphProblem): number | null {
+  const [, index] = /^nodes\[(\d+)\]/.exec(path ?? "") ?? [];
+  if (index !== undefined) return Number(index);
+  const found = nodes.findIndex(({ id }) => id === nodeId);
+  return nodeId === undefined || found < 0 ? null : found;
 }
 
 export interface GraphVersion {
@@ -52,6 +74,10 @@ export function graphOfRun(event: unknown): Graph | null {
   return graph && Array.isArray(graph.nodes) && Array.isArray(graph.edges) ? graph : null;
 }
 
+/** What the graph of a run was given. */
+export const inputOfRun = (event: unknown): unknown =>
+  (event as { readonly data?: { readonly input?: unknown } } | null)?.data?.input;
+
 /** Whose graph a run is of. */
 export const tenantOfRun = (event: unknown): string => {
   const tenant = (event as { readonly data?: { readonly tenant?: unknown } } | null)?.data?.tenant;
@@ -73,8 +99,11 @@ export const graphHref = ({ id, tenant }: Pick<ListedGraph, "id" | "tenant">, ve
   return `/ui/graphs/${encodeURIComponent(id)}${query === "" ? "" : `?${query}`}`;
 };
 
+/** `unfinished`: it had begun when the run ended. */
+export type ShownStatus = NodeState["status"] | "unfinished";
+
 /** The state of a node as a status of runs, whose colour and shape it has. */
-export const NODE_STATUS: Readonly<Record<NodeState["status"], string>> = {
+export const NODE_STATUS: Readonly<Record<ShownStatus, string>> = {
   waiting: "PENDING",
   ready: "PENDING",
   running: "RUNNING",
@@ -82,9 +111,10 @@ export const NODE_STATUS: Readonly<Record<NodeState["status"], string>> = {
   failed: "FAILED",
   skipped: "CANCELLED",
   dead: "CANCELLED",
+  unfinished: "CANCELLED",
 };
 
-export const NODE_WORDS: Readonly<Record<NodeState["status"], string>> = {
+export const NODE_WORDS: Readonly<Record<ShownStatus, string>> = {
   waiting: "not yet",
   ready: "ready",
   running: "running",
@@ -92,4 +122,5 @@ export const NODE_WORDS: Readonly<Record<NodeState["status"], string>> = {
   failed: "failed",
   skipped: "skipped",
   dead: "not reached",
+  unfinished: "not finished when the run ended",
 };

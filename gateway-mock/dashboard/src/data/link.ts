@@ -7,6 +7,8 @@ export type Link =
   | { readonly type: "away"; readonly sinceMs: number }
   /** It has been asked, and does not answer. */
   | { readonly type: "silent"; readonly sinceMs: number }
+  /** It has been asked and does not answer, but its live stream goes on. */
+  | { readonly type: "held"; readonly sinceMs: number }
   /** It answers that it cannot work. */
   | { readonly type: "unready"; readonly sinceMs: number; readonly reason: string }
   /** It answers, and its live stream is broken off. */
@@ -18,10 +20,15 @@ export interface Observed {
   readonly unreachableMs: number | null;
   /** When the first of the questions was asked that have no answer. */
   readonly askedMs: number | null;
+  /** When its live stream brought something last. */
+  readonly heardMs: number | null;
   readonly unready: { readonly sinceMs: number; readonly reason: string } | null;
 }
 
-export const NOTHING_WRONG: Observed = { streamCutMs: null, unreachableMs: null, askedMs: null, unready: null };
+export const NOTHING_WRONG: Observed = {
+  ...{ streamCutMs: null, unreachableMs: null, askedMs: null, heardMs: null },
+  unready: null,
+};
 
 /** An answer takes so long now and then, and no longer. */
 export const PATIENCE_MS = 4_000;
@@ -30,9 +37,16 @@ const CUT_MS = 4_000;
 /** A gateway that is started again is away for a moment. */
 const AWAY_MS = 1_000;
 
-export function linkOf({ streamCutMs, unreachableMs, askedMs, unready }: Observed, nowMs: number): Link {
+/** A live stream brings a sign of the gateway every 15 seconds. */
+const STREAM_SILENT_MS = 20_000;
+
+export function linkOf(observed: Observed, nowMs: number): Link {
+  const { streamCutMs, unreachableMs, askedMs, heardMs, unready } = observed;
   if (unreachableMs !== null) return { type: "away", sinceMs: Math.min(unreachableMs, streamCutMs ?? unreachableMs) };
-  if (askedMs !== null && nowMs - askedMs >= PATIENCE_MS) return { type: "silent", sinceMs: askedMs };
+  if (askedMs !== null && nowMs - askedMs >= PATIENCE_MS) {
+    const isHeard = heardMs !== null && heardMs > askedMs && nowMs - heardMs < STREAM_SILENT_MS;
+    return { type: isHeard ? "held" : "silent", sinceMs: askedMs };
+  }
   if (unready !== null) return { type: "unready", ...unready };
   return streamCutMs === null ? { type: "live" } : { type: "cut", sinceMs: streamCutMs };
 }
@@ -45,6 +59,7 @@ export const LINK_WORDS: Readonly<Record<Link["type"], string>> = {
   live: "Live",
   away: "Away",
   silent: "No answer",
+  held: "Slow",
   unready: "Not ready",
   cut: "No stream",
 };
@@ -59,6 +74,8 @@ export function linkText(link: Link, nowMs: number): string | null {
       return forMs < AWAY_MS ? null : `The gateway has been away ${since}.`;
     case "silent":
       return `The gateway has not answered ${since}.`;
+    case "held":
+      return `Requests have not been answered ${since}, but the live stream goes on: the gateway is busy, or the browser holds requests back because many tabs of it are open.`;
     case "unready":
       return `The gateway has not been ready for work ${since}: ${link.reason}`;
     case "cut":

@@ -1,11 +1,11 @@
 /**
- * One live stream of all runs for the whole page: views listen to it. What comes within a frame is given to them
- * together, so that a thousand changes a second are sixty repaints.
+ * One live stream of all runs for the whole page, and for all tabs of the browser: views listen to it. What comes within
+ * a frame is given to them together, so that a thousand changes a second are sixty repaints.
  */
 import { effect } from "@preact/signals";
-import { environment } from "./api.ts";
-import { follow } from "./event-stream.ts";
-import { noteStream, watchLink } from "./watch-link.ts";
+import { environment, session } from "./api.ts";
+import { followTogether } from "./shared-stream.ts";
+import { noteHeard, noteStream, watchLink } from "./watch-link.ts";
 
 /** Message `facts` of a stream. */
 export interface Facts {
@@ -60,11 +60,12 @@ export function startLive(): () => void {
   let hasBegun = false;
   const dispose = effect(() => {
     // Of another environment it is another stream.
-    environment.value;
+    const scope = session.peek()?.session?.environment ?? environment.value;
     if (hasBegun) renew();
     hasBegun = true;
     let wasAway = false;
-    return follow("/v1/runs/stream?limit=0", {
+    return followTogether(`holdfast-runs ${scope}`, "/v1/runs/stream?limit=0", {
+      onHeard: noteHeard,
       onState: (isOpen) => {
         noteStream(isOpen);
         if (isOpen && wasAway) renew();

@@ -57,7 +57,13 @@ export function timelineOf(run: RunDetail, nowMs: number): Timeline {
   const waits = workerWaits(run);
   const steps = run.steps
     .map((step) =>
-      entryOf(step, { endMs, attempts: attempts.get(step.id) ?? [], childRunId: childIds.get(step.id) ?? null, waits }),
+      entryOf(step, {
+        endMs,
+        isOver: isEnded(run.status),
+        attempts: attempts.get(step.id) ?? [],
+        childRunId: childIds.get(step.id) ?? null,
+        waits,
+      }),
     )
     .filter((entry): entry is Entry => entry !== null);
   const firstMs = Math.min(run.startedMs ?? endMs, ...steps.map(({ fromMs }) => fromMs));
@@ -120,13 +126,15 @@ interface Span {
 
 interface StepContext {
   readonly endMs: number;
+  /** The run has ended, and with it what went on. */
+  readonly isOver: boolean;
   readonly attempts: readonly Span[];
   readonly childRunId: string | null;
   readonly waits: readonly WorkerWait[];
 }
 
 /** Null: nothing of it has begun. */
-function entryOf(step: Step, { endMs, attempts, childRunId, waits }: StepContext): Entry | null {
+function entryOf(step: Step, { endMs, isOver, attempts, childRunId, waits }: StepContext): Entry | null {
   const bars: Bar[] = [];
   const stepEndMs = step.endedMs ?? endMs;
   for (const [index, { fromMs, toMs, dueMs }] of attempts.entries()) {
@@ -134,11 +142,11 @@ function entryOf(step: Step, { endMs, attempts, childRunId, waits }: StepContext
     if (dueMs === null) continue;
     const nextMs = attempts[index + 1]?.fromMs ?? (step.endedMs === null ? Math.min(dueMs, endMs) : step.startedMs);
     if (nextMs !== null && nextMs > toMs) {
-      const isOpen = step.endedMs === null && dueMs > endMs;
+      const isOpen = !isOver && step.endedMs === null && dueMs > endMs;
       bars.push(...barsUntil({ fromMs: toMs, toMs: nextMs }, dueMs, { isOpen, waits }));
     }
   }
-  const last = lastBar(step, stepEndMs, attempts.length);
+  const last = lastBar(step, { stepEndMs, isOver, failedBefore: attempts.length });
   if (last) bars.push(last);
   const [first] = bars;
   const end = bars.at(-1);
@@ -161,15 +169,22 @@ function barsUntil(
 }
 
 /** The attempt that ended it, or the wait. Of a step whose result was kept from another run nothing went on here. */
-function lastBar(step: Step, stepEndMs: number, failedBefore: number): Bar | null {
+function lastBar(
+  step: Step,
+  {
+    stepEndMs,
+    isOver,
+    failedBefore,
+  }: { readonly stepEndMs: number; readonly isOver: boolean; readonly failedBefore: number },
+): Bar | null {
   const { op, endedMs, startedMs, openedMs, durationMs, status } = step;
-  const isOpen = endedMs === null;
+  const isOpen = endedMs === null && !isOver;
   if (step.kept) return null;
   if (op !== "StepRun" && openedMs !== null) {
     const kind = op === "Sleep" ? "sleep" : "wait";
     return { kind, fromMs: openedMs, toMs: Math.max(openedMs, stepEndMs), isOpen };
   }
-  if (startedMs === null || (isOpen && failedBefore > 0)) return null;
+  if (startedMs === null || (endedMs === null && failedBefore > 0)) return null;
   // A step that failed finally is in the list of failed attempts too, or it is not.
   const toMs = durationMs === null ? stepEndMs : startedMs + durationMs;
   return { kind: status === "failed" ? "failed" : isOpen ? "active" : "attempt", fromMs: startedMs, toMs, isOpen };

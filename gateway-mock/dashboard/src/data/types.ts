@@ -76,6 +76,10 @@ export interface Step {
   readonly edited?: boolean;
 }
 
+/** The run has ended without it: nothing of it goes on or is waited for any more. */
+export const isUnfinished = (run: Pick<Run, "status">, { status }: Pick<Step, "status">): boolean =>
+  isEnded(run.status) && status !== "completed" && status !== "failed";
+
 /** While the main thread of the worker that had the run did not move. */
 export interface Stall {
   readonly atMs: number;

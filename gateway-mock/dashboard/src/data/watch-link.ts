@@ -18,7 +18,7 @@ export const isAnswered = computed(() => isAnswering(link.value));
 /** How often it has come back: what was asked before may still wait for an answer, or rest after a long one. */
 export const returns = signal(0);
 
-const isWell = ({ type }: Link): boolean => type === "live" || type === "cut";
+const isWell = ({ type }: Link): boolean => type === "live" || type === "cut" || type === "held";
 
 function note(change: Partial<Observed>): void {
   observed = { ...observed, ...change };
@@ -35,6 +35,8 @@ export function noteStream(isOpen: boolean): void {
   // Whether it is the stream alone shows at once.
   wake();
 }
+
+export const noteHeard = (): void => note({ heardMs: Date.now() });
 
 /** Until the returned function is called. */
 export function watchLink(): () => void {

@@ -3,6 +3,7 @@ import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { mayChange, post, type Trouble, troubleOf } from "../data/api.ts";
 import { countText, durationText } from "../data/format.ts";
+import { usePageTitle } from "../data/page-title.ts";
 import { usePolled } from "../data/polled.ts";
 import { partText, rateText, statsOf } from "../data/stats.ts";
 import type { FunctionDetail, RunPage } from "../data/types.ts";
@@ -29,6 +30,7 @@ export function FunctionPage({ params }: ViewProps): JSX.Element {
     everyMs: 10_000,
     withRuns: true,
   });
+  usePageTitle(fn?.id ?? null, "Function");
   if (fn === null) {
     return (
       <>

@@ -9,15 +9,18 @@ import { navigate } from "../data/router.ts";
 import { DataForm, type GivenData } from "../parts/data-form.tsx";
 import { Dialog } from "../parts/dialog.tsx";
 import { Problem } from "../parts/notice.tsx";
+import { PROBLEMS_ID } from "./graph-problems.tsx";
 
 export interface GraphVerbsProps {
   readonly graph: GraphDefinition;
   /** `draft`, or the number of a version. */
   readonly shown: string;
+  /** How many problems the draft has. */
+  readonly problems: number;
   readonly onChanged: () => void;
 }
 
-export function GraphVerbs({ graph, shown, onChanged }: GraphVerbsProps): JSX.Element {
+export function GraphVerbs({ graph, shown, problems, onChanged }: GraphVerbsProps): JSX.Element {
   const [problem, setProblem] = useState<Trouble | null>(null);
   const [isStarting, setStarting] = useState(false);
   const owner = graph.tenant === "" ? "" : `?tenant=${encodeURIComponent(graph.tenant)}`;
@@ -37,9 +40,15 @@ export function GraphVerbs({ graph, shown, onChanged }: GraphVerbsProps): JSX.El
           Start …
         </button>
       )}
-      <button type="button" {...press(() => change("publish", publication))}>
-        {isDraft ? "Publish the draft" : "Publish this version"}
-      </button>
+      {isDraft && problems > 0 ? (
+        <button type="button" aria-disabled="true" aria-describedby={PROBLEMS_ID} title="The draft has problems">
+          Publish the draft
+        </button>
+      ) : (
+        <button type="button" {...press(() => change("publish", publication))}>
+          {isDraft ? "Publish the draft" : "Publish this version"}
+        </button>
+      )}
       {isDraft && graph.version !== null && (
         <button type="button" {...press(() => change("unpublish"))}>
           Unpublish

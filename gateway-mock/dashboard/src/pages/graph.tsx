@@ -2,7 +2,8 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { mayChange } from "../data/api.ts";
-import { type GraphDefinition, type GraphVersion, graphHref } from "../data/graphs.ts";
+import { type GraphDefinition, type GraphVersion, graphHref, nodeOfProblem } from "../data/graphs.ts";
+import { usePageTitle } from "../data/page-title.ts";
 import { usePolled } from "../data/polled.ts";
 import { query } from "../data/router.ts";
 import type { RunPage } from "../data/types.ts";
@@ -10,6 +11,7 @@ import { GraphView } from "../parts/graph-view.tsx";
 import { Problem } from "../parts/notice.tsx";
 import { RunRow } from "../parts/run-row.tsx";
 import { Ago } from "../parts/time.tsx";
+import { GraphProblems, useProblems } from "./graph-problems.tsx";
 import { GraphVerbs } from "./graph-verbs.tsx";
 import { DefinedNodes } from "./node-list.tsx";
 import type { ViewProps } from "./view-props.ts";
@@ -35,7 +37,10 @@ export function GraphPage({ params }: ViewProps): JSX.Element {
     everyMs: 10_000,
     withRuns: true,
   }).value;
+  const revision = version === "draft" && value !== null ? value.revision : null;
+  const problems = useProblems(`${path}?${owner}problems=1`, revision);
   const [selected, setSelected] = useState<string | null>(null);
+  usePageTitle(value === null ? null : value.title || id, "Graph");
   if (value === null) {
     return (
       <>
@@ -44,9 +49,7 @@ export function GraphPage({ params }: ViewProps): JSX.Element {
       </>
     );
   }
-  const changed = (): void => {
-    again();
-  };
+  const wrong = new Set(problems.flatMap((one) => nodeOfProblem(value.graph, one) ?? []));
   return (
     <>
       <header class="run-head">
@@ -57,14 +60,15 @@ export function GraphPage({ params }: ViewProps): JSX.Element {
           <h1>
             <bdi>{value.title === "" ? id : value.title}</bdi>
           </h1>
-          {mayChange() && <GraphVerbs graph={value} shown={version} onChanged={changed} />}
+          {mayChange() && <GraphVerbs graph={value} shown={version} problems={problems.length} onChanged={again} />}
         </div>
         <Versions graph={value} shown={version} versions={versions?.versions ?? []} />
       </header>
       <Problem trouble={problem} />
+      <GraphProblems graph={value.graph} problems={problems} onSelect={openNode(setSelected)} />
       <section aria-label="Drawing">
         <div class="card">
-          <GraphView graph={value.graph} selected={selected} onSelect={openNode(setSelected)} />
+          <GraphView graph={value.graph} wrong={wrong} selected={selected} onSelect={openNode(setSelected)} />
         </div>
       </section>
       <section aria-labelledby="triggers">

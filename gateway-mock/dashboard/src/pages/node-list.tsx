@@ -1,8 +1,16 @@
 /** The nodes of a graph as a list: as they are defined, or what became of them in a run. */
 import type { JSX } from "preact";
 import { nowMs } from "../data/clock.ts";
-import { agoText, countOf, durationText } from "../data/format.ts";
-import { type Graph, type GraphStatus, NODE_STATUS, NODE_WORDS, type NodeState } from "../data/graphs.ts";
+import { agoText, countOf, countText, durationText } from "../data/format.ts";
+import {
+  type Graph,
+  type GraphStatus,
+  NODE_STATUS,
+  NODE_WORDS,
+  type NodeState,
+  type ShownStatus,
+} from "../data/graphs.ts";
+import { endedText, type LoopProgress, type NodeProgress, statusIn } from "../data/node-progress.ts";
 import type { Step } from "../data/types.ts";
 import { isWaiting } from "../data/waiting-nodes.ts";
 import { ErrorView } from "../parts/error-view.tsx";
@@ -59,11 +67,12 @@ const MOST = 500;
 
 interface RunNodesProps extends ChoiceProps {
   readonly status: GraphStatus;
+  readonly progress: NodeProgress;
   /** Of the same run. */
   readonly steps: readonly Step[];
 }
 
-export function RunNodes({ status, steps, selected, onSelect }: RunNodesProps): JSX.Element {
+export function RunNodes({ status, progress, steps, selected, onSelect }: RunNodesProps): JSX.Element {
   const { nodes, isCut } = status;
   const byId = new Map(steps.map((step) => [step.id, step]));
   const opened = new Set<string>();
@@ -75,7 +84,7 @@ export function RunNodes({ status, steps, selected, onSelect }: RunNodesProps): 
           const isFirst = node.path.length === 0 && !opened.has(node.id);
           opened.add(node.id);
           const step = byId.get(node.stepId ?? "");
-          const waits = isWaiting(node, step);
+          const shown = isWaiting(node, step) ? "waits" : statusIn(progress, node);
           return (
             <li key={node.key}>
               <details
@@ -84,15 +93,15 @@ export function RunNodes({ status, steps, selected, onSelect }: RunNodesProps): 
                 onToggle={(event) => event.currentTarget.open && onSelect(node.id)}
               >
                 <summary>
-                  <span class="step-mark" data-status={waits ? "WAITING" : NODE_STATUS[node.status]} />
+                  <span class="step-mark" data-status={shown === "waits" ? "WAITING" : NODE_STATUS[shown]} />
                   <span class="step-name">
                     <bdi>{node.title ?? node.key}</bdi>
                   </span>
-                  <span class="step-note">{noteOf(node, waits, nowMs.value)}</span>
+                  <span class="step-note">{noteOf(node, shown, progress.loops.get(node.key))}</span>
                   <span class="step-time">{step === undefined ? lengthOf(node) : stepLength(step)}</span>
                 </summary>
                 <div class="step-body">
-                  <NodeBody node={node} />
+                  <NodeBody node={node} hasBegun={BEGUN.has(shown)} />
                 </div>
               </details>
             </li>
@@ -104,22 +113,31 @@ export function RunNodes({ status, steps, selected, onSelect }: RunNodesProps): 
   );
 }
 
-function noteOf(node: NodeState, waits: boolean, now: number): string {
+function noteOf(node: NodeState, shown: ShownStatus | "waits", loop: LoopProgress | undefined): string {
   const { type, status, attempts, dueMs, endedMs, handle, title, key } = node;
-  const parts: string[] = [waits ? "waiting" : NODE_WORDS[status], type];
+  const parts: string[] = [shown === "waits" ? "waiting" : NODE_WORDS[shown], type];
   if (title !== undefined) parts.push(key);
   if (handle !== undefined && handle !== "out") parts.push(`took “${handle}”`);
   if (attempts > 1) parts.push(countOf(attempts, "attempt"));
-  if (endedMs === null && dueMs !== null) parts.push(`due ${agoText(dueMs, now)}`);
+  if (loop !== undefined) parts.push(endedText(loop, countText));
+  // Of a run that has ended nothing is due.
+  if (endedMs === null && dueMs !== null && status !== "dead") parts.push(`due ${agoText(dueMs, nowMs.value)}`);
   return parts.join(" · ");
 }
 
 const lengthOf = ({ startedMs, endedMs }: NodeState): string =>
   startedMs === null || endedMs === null ? "" : durationText(endedMs - startedMs);
 
-function NodeBody({ node }: { readonly node: NodeState }): JSX.Element {
-  const { input, output, error, key, startedMs } = node;
-  if (startedMs === null && input === undefined) return <p class="lead">It has not begun.</p>;
+const BEGUN: ReadonlySet<string> = new Set(["waits", "running", "done", "failed", "unfinished"]);
+
+interface NodeBodyProps {
+  readonly node: NodeState;
+  readonly hasBegun: boolean;
+}
+
+function NodeBody({ node: { input, output, error, key }, hasBegun }: NodeBodyProps): JSX.Element {
+  if (input === undefined && output === undefined && error === undefined)
+    return <p class="lead">{hasBegun ? "It has no values of its own." : "It has not begun."}</p>;
   return (
     <>
       {input !== undefined && (

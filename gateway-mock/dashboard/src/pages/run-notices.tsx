@@ -3,12 +3,26 @@ import { Fragment, type JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { ApiError, get } from "../data/api.ts";
 import { failedCallOf, failedStepOf, MAX_LEVELS, type TrailRun, trailOf } from "../data/failure-trail.ts";
-import { durationText, instantText } from "../data/format.ts";
+import { durationText, instantText, withLocalTimes } from "../data/format.ts";
 import { errorLine, pastOf, type Revival } from "../data/revivals.ts";
 import type { RunDetail } from "../data/types.ts";
 import { undoingReport } from "../data/undoing.ts";
+import { Words } from "../parts/words.tsx";
 
 export const runHref = (id: string): string => `/ui/runs/${encodeURIComponent(id)}`;
+
+/** Why a run was cancelled. */
+export function CancelledNotice({ run: { status, error } }: { readonly run: RunDetail }): JSX.Element | null {
+  const { message } = (error ?? {}) as { readonly message?: string };
+  if (status !== "CANCELLED" || message === undefined) return null;
+  return (
+    <p class="notice">
+      <bdi>
+        <Words text={withLocalTimes(message)} />
+      </bdi>
+    </p>
+  );
+}
 
 /** What became of the steps that a failed run was to undo. */
 export function UndoingNotice({ run }: { readonly run: RunDetail }): JSX.Element | null {

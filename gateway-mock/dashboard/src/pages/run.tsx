@@ -1,10 +1,11 @@
 /** One run: why it is where it is, its timeline, its steps, and what can be done with it. */
 import type { JSX } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import { mayChange } from "../data/api.ts";
 import { nowMs } from "../data/clock.ts";
 import { countOf, durationText, instantText, withLocalTimes } from "../data/format.ts";
 import { graphOfRunText, isOfGraph } from "../data/graphs.ts";
+import { usePageTitle } from "../data/page-title.ts";
 import { useRun } from "../data/run-state.ts";
 import { awaitedSignals } from "../data/run-waits.ts";
 import { childRunIds, type Timeline, timelineOf } from "../data/timeline.ts";
@@ -22,7 +23,8 @@ import { Words } from "../parts/words.tsx";
 import { ForkDialog } from "./fork-dialog.tsx";
 import { RunFacts } from "./run-facts.tsx";
 import { RunGraph } from "./run-graph.tsx";
-import { FailureTrail, ResumedNotice, runHref, UndoingNotice } from "./run-notices.tsx";
+import { RunInput } from "./run-input.tsx";
+import { CancelledNotice, FailureTrail, ResumedNotice, runHref, UndoingNotice } from "./run-notices.tsx";
 import { RunVerbs } from "./run-verbs.tsx";
 import { SelectedStep } from "./selected-step.tsx";
 import { SignalForm } from "./signal-form.tsx";
@@ -58,7 +60,7 @@ function RunView({ run }: { readonly run: RunDetail }): JSX.Element {
     item?.scrollIntoView({ block: "nearest" });
     if (item instanceof HTMLDetailsElement) item.open = true;
   };
-  useTitle(run);
+  usePageTitle(`${STATUS_WORDS[run.status] ?? run.status}: ${nameOf(run)}`, "Run");
   return (
     <>
       <Head run={run} />
@@ -71,6 +73,7 @@ function RunView({ run }: { readonly run: RunDetail }): JSX.Element {
         </p>
       )}
       <Answers run={run} />
+      <CancelledNotice run={run} />
       <UndoingNotice run={run} />
       {run.status === "FAILED" && run.error !== null && (
         <section aria-labelledby="failed">
@@ -97,10 +100,7 @@ function RunView({ run }: { readonly run: RunDetail }): JSX.Element {
         {forked !== null && <ForkDialog run={run} step={forked} onClose={() => setForked(null)} />}
       </section>
       <div class={hasOutput(run) ? "pair" : undefined}>
-        <section aria-labelledby="input">
-          <h2 id="input">Input</h2>
-          <JsonView value={run.event} label="input" />
-        </section>
+        <RunInput run={run} />
         {hasOutput(run) && (
           <section aria-labelledby="output">
             <h2 id="output">Output</h2>
@@ -120,13 +120,8 @@ function RunView({ run }: { readonly run: RunDetail }): JSX.Element {
 /** A run that failed or was cancelled gave nothing, and will not. */
 const hasOutput = ({ status }: RunDetail): boolean => status === "COMPLETED" || !isEnded(status);
 
-/** What tells the tabs of runs apart. */
-function useTitle({ functionId, status, graph }: RunDetail): void {
-  const name = graph ? graphOfRunText(graph) : functionId;
-  useEffect(() => {
-    document.title = `${STATUS_WORDS[status] ?? status}: ${name} · Run · Holdfast`;
-  }, [name, status]);
-}
+/** As lists call it. */
+const nameOf = ({ functionId, graph }: RunDetail): string => (graph ? graphOfRunText(graph) : functionId);
 
 /** What can be given to the steps that wait. */
 function Answers({ run }: { readonly run: RunDetail }): JSX.Element | null {
@@ -153,7 +148,7 @@ function Head({ run }: { readonly run: RunDetail }): JSX.Element {
       </p>
       <div class="page-head">
         <h1 ref={heading} tabIndex={-1}>
-          <bdi>{functionId}</bdi>
+          <bdi>{nameOf(run)}</bdi>
         </h1>
         <RunVerbs run={run} />
       </div>

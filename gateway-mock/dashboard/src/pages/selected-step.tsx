@@ -1,6 +1,6 @@
 /** Under the timeline: the step that is selected in it, and what can be done with it, without looking for it in the list. */
 import type { JSX } from "preact";
-import type { RunDetail, Step } from "../data/types.ts";
+import { isUnfinished, type RunDetail, type Step } from "../data/types.ts";
 import { StepMark } from "./step-list.tsx";
 
 interface SelectedStepProps {
@@ -17,7 +17,7 @@ export function SelectedStep({ run, selected, onFork }: SelectedStepProps): JSX.
   const fork = onFork(step);
   return (
     <div class="selected-step" role="group" aria-label="Selected step">
-      <StepMark step={step} />
+      <StepMark step={step} isUnfinished={isUnfinished(run, step)} />
       <span class="step-name">
         <bdi>{step.name ?? step.id}</bdi>
       </span>

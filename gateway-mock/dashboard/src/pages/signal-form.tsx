@@ -2,7 +2,7 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { post, type Trouble, troubleOf } from "../data/api.ts";
-import { usePress } from "../data/press.ts";
+import { type Press, usePress } from "../data/press.ts";
 import type { AwaitedSignal } from "../data/run-waits.ts";
 import { Problem } from "../parts/notice.tsx";
 
@@ -12,44 +12,99 @@ export interface SignalFormProps {
   readonly isApproval: boolean;
 }
 
+type Send = (data: unknown) => Promise<void>;
+
 export function SignalForm({ awaited: { signal, step }, isApproval }: SignalFormProps): JSX.Element {
-  const [text, setText] = useState(isApproval ? '{ "approved": true }' : "{}");
   const [problem, setProblem] = useState<Trouble | null>(null);
   const press = usePress();
-  const send = async (): Promise<void> => {
-    const data = parsed(text);
-    if (data === null) return setProblem("This is not JSON.");
+  const send: Send = async (data) => {
     setProblem(null);
     // Once it is sent the step waits no longer, and the form goes with that.
-    await post("/v1/signals", { signal, data: data.value }).catch((error: unknown) => setProblem(troubleOf(error)));
+    await post("/v1/signals", { signal, data }).catch((error: unknown) => setProblem(troubleOf(error)));
   };
+  const form = (
+    <DataOfSignal
+      first={isApproval ? '{ "approved": true }' : "{}"}
+      press={press}
+      send={send}
+      onProblem={() => setProblem("This is not JSON.")}
+    />
+  );
+  if (!isApproval) {
+    return (
+      <details class="card padded signal-form">
+        <summary>
+          Send the signal for <bdi>{step}</bdi> …
+        </summary>
+        <div class="signal-body">
+          <p>
+            The step waits for the signal <code>{signal}</code>.
+          </p>
+          {form}
+          <Problem trouble={problem} />
+        </div>
+      </details>
+    );
+  }
   return (
-    <details class="card padded signal-form">
-      <summary>
-        {isApproval ? "Answer" : "Send the signal for"} <bdi>{step}</bdi> …
-      </summary>
+    <section class="card padded signal-form" aria-label={`Answer ${step}`}>
       <div class="signal-body">
         <p>
-          The step waits for the signal <code>{signal}</code>
-          {isApproval && (
-            <>
-              ; <code>approved</code> says yes or no
-            </>
-          )}
-          .
+          <strong>
+            <bdi>{step}</bdi>
+          </strong>{" "}
+          waits for an answer.
         </p>
-        <label>
-          Data, as JSON
-          <textarea rows={4} spellcheck={false} value={text} onInput={(event) => setText(event.currentTarget.value)} />
-        </label>
-        <Problem trouble={problem} />
         <div class="buttons">
-          <button type="button" class="primary" {...press(send)}>
-            Send the signal
+          <button type="button" class="primary" {...press(() => send({ approved: true }))}>
+            Approve
+          </button>
+          <button type="button" {...press(() => send({ approved: false }))}>
+            Reject
           </button>
         </div>
+        <Problem trouble={problem} />
+        <details>
+          <summary>Answer with more data …</summary>
+          <div class="signal-body">
+            <p>
+              It is sent as the signal <code>{signal}</code>; <code>approved</code> says yes or no, the next nodes see
+              the rest.
+            </p>
+            {form}
+          </div>
+        </details>
       </div>
-    </details>
+    </section>
+  );
+}
+
+interface DataProps {
+  readonly first: string;
+  readonly press: Press;
+  readonly send: Send;
+  readonly onProblem: () => void;
+}
+
+function DataOfSignal({ first, press, send, onProblem }: DataProps): JSX.Element {
+  const [text, setText] = useState(first);
+  const sendText = async (): Promise<void> => {
+    const data = parsed(text);
+    if (data === null) return onProblem();
+    await send(data.value);
+  };
+  return (
+    <>
+      <label>
+        Data, as JSON
+        <textarea rows={4} spellcheck={false} value={text} onInput={(event) => setText(event.currentTarget.value)} />
+      </label>
+      <div class="buttons">
+        <button type="button" class="primary" {...press(sendText)}>
+          Send the signal
+        </button>
+      </div>
+    </>
   );
 }
 

@@ -2,8 +2,9 @@
 import type { JSX } from "preact";
 import { nowMs } from "../data/clock.ts";
 import { countOf, durationText, expectedText, instantText } from "../data/format.ts";
+import { NODE_WORDS } from "../data/graphs.ts";
 import { type EarlierFailure, failedAttempts, pastOf } from "../data/revivals.ts";
-import { isEnded, type RunDetail, type Step } from "../data/types.ts";
+import { isEnded, isUnfinished, type RunDetail, type Step } from "../data/types.ts";
 import { FAILURE_STEP } from "../data/undoing.ts";
 import { ErrorView } from "../parts/error-view.tsx";
 import { JsonView } from "../parts/json-view.tsx";
@@ -50,13 +51,14 @@ export function StepList({ run, childIds, selected, onSelect, onFork }: StepList
             onToggle={(event) => event.currentTarget.open && onSelect(step.id)}
           >
             <summary>
-              <StepMark step={step} />
+              <StepMark step={step} isUnfinished={isUnfinished(run, step)} />
               <span class="step-name">
                 <bdi>{step.name ?? step.id}</bdi>
               </span>
               <span class="step-note">
                 {noteOf(step, {
                   now: nowMs.value,
+                  isUnfinished: isUnfinished(run, step),
                   earlier: failures.get(step.id) ?? [],
                   undoes: step.compensation === true,
                 })}
@@ -78,21 +80,29 @@ export function StepList({ run, childIds, selected, onSelect, onFork }: StepList
   );
 }
 
-export function StepMark({ step }: { readonly step: Step }): JSX.Element {
+interface MarkProps {
+  readonly step: Step;
+  /** The run has ended without it. */
+  readonly isUnfinished: boolean;
+}
+
+export function StepMark({ step: { status }, isUnfinished: isCut }: MarkProps): JSX.Element {
+  const word = isCut ? "not finished" : status;
   return (
-    <span class="step-mark" data-status={STATES[step.status]} title={step.status}>
-      <span class="hidden-text">{step.status}</span>
+    <span class="step-mark" data-status={isCut ? "CANCELLED" : STATES[status]} title={word}>
+      <span class="hidden-text">{word}</span>
     </span>
   );
 }
 
 interface StepContext {
   readonly now: number;
+  readonly isUnfinished: boolean;
   readonly earlier: readonly EarlierFailure[];
   readonly undoes: boolean;
 }
 
-function noteOf(step: Step, { now, earlier, undoes }: StepContext): string {
+function noteOf(step: Step, { now, isUnfinished: isCut, earlier, undoes }: StepContext): string {
   const kind = KINDS[step.op] ?? step.op;
   const parts = [step.id === FAILURE_STEP ? "the undoing begins" : undoes ? "compensation" : kind];
   if (step.kept) parts.push("kept from the run it was forked from");
@@ -100,7 +110,8 @@ function noteOf(step: Step, { now, earlier, undoes }: StepContext): string {
   const failed = failedAttempts(step);
   if (failed > 0) parts.push(countOf(failed, "failed attempt"));
   if (earlier.length > 0) parts.push("failed before the run went on");
-  if (step.endedMs === null && step.dueMs !== null) {
+  if (isCut) parts.push(NODE_WORDS.unfinished);
+  else if (step.endedMs === null && step.dueMs !== null) {
     parts.push(expectedText(step.status === "retrying" ? "next attempt" : "ends", step.dueMs, now));
   }
   return parts.join(" · ");

@@ -3,7 +3,7 @@ import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
 import { type Drawing, useDrawing } from "../data/drawing.ts";
 import { countOf } from "../data/format.ts";
-import { type Graph, NODE_STATUS, NODE_WORDS, type NodeState } from "../data/graphs.ts";
+import { type Graph, NODE_STATUS, NODE_WORDS, type ShownStatus } from "../data/graphs.ts";
 import { useNarrow } from "../data/narrow.ts";
 import { StatusShape } from "./status.tsx";
 
@@ -11,15 +11,17 @@ export interface GraphViewProps {
   readonly graph: Graph;
   /** Of a run, by node: of several iterations the one that tells most. */
   readonly states?: ReadonlyMap<string, ShownState>;
+  /** Of a draft: which nodes have problems, by where they stand in it. */
+  readonly wrong?: ReadonlySet<number>;
   readonly selected: string | null;
   readonly onSelect: (nodeId: string) => void;
 }
 
 export interface ShownState {
-  readonly status: NodeState["status"];
+  readonly status: ShownStatus;
   /** It runs, but only waits: for a time, an event or an answer. */
   readonly waits: boolean;
-  /** `2/5`: of iterations that began those that ended. */
+  /** `2/5`: how many iterations have ended, of those there are to be or, where that is not known, that have begun. */
   readonly iterations?: string;
 }
 
@@ -28,7 +30,7 @@ const LEAST = 0.66;
 
 type DrawnNode = Drawing["nodes"][number];
 
-export function GraphView({ graph, states, selected, onSelect }: GraphViewProps): JSX.Element {
+export function GraphView({ graph, states, wrong, selected, onSelect }: GraphViewProps): JSX.Element {
   const isNarrow = useNarrow();
   const drawing = useDrawing(graph, isNarrow ? "down" : "right");
   const edges = useMemo(() => drawing && <Edges drawing={drawing} />, [drawing]);
@@ -57,6 +59,7 @@ export function GraphView({ graph, states, selected, onSelect }: GraphViewProps)
               node={node}
               state={states?.get(node.id)}
               isOfRun={states !== undefined}
+              isWrong={wrong?.has(index) ?? false}
               isSelected={node.id === selected}
               onSelect={onSelect}
             />
@@ -102,23 +105,28 @@ interface NodeProps {
   readonly node: DrawnNode;
   readonly state: ShownState | undefined;
   readonly isOfRun: boolean;
+  readonly isWrong: boolean;
   readonly isSelected: boolean;
   readonly onSelect: (nodeId: string) => void;
 }
 
-function Node({ node, state, isOfRun, isSelected, onSelect }: NodeProps): JSX.Element {
+function Node({ node, state, isOfRun, isWrong, isSelected, onSelect }: NodeProps): JSX.Element {
   const { id, type, label, x, y, width, height } = node;
   const status = state?.status ?? (isOfRun ? "waiting" : undefined);
   const left = x - width / 2;
   const top = y - height / 2;
-  const words = status === undefined ? "" : `, ${state?.waits ? "waiting" : NODE_WORDS[status]}`;
-  const shown = state?.waits ? "WAITING" : status && NODE_STATUS[status];
+  const words = isWrong
+    ? ", has problems"
+    : status === undefined
+      ? ""
+      : `, ${state?.waits ? "waiting" : NODE_WORDS[status]}`;
+  const shown = isWrong ? "FAILED" : state?.waits ? "WAITING" : status && NODE_STATUS[status];
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: the picture is described as a whole, the list has the nodes
     <g
       class={`node${isSelected ? " selected" : ""}`}
       data-node={id}
-      data-state={status}
+      data-state={isWrong ? "wrong" : status}
       data-status={shown}
       onClick={() => onSelect(id)}
     >
