@@ -247,10 +247,47 @@ describe("Isolated steps", () => {
       "ISOLATE_CONNECT",
       "connect()",
     ],
+    [
+      "a module that needs more memory than its code may have",
+      `
+      import { isMainThread } from "node:worker_threads";
+      isolated(import.meta.url, "small", () => 1);
+      isolated(import.meta.url, "heavy", () => 1, { memoryMb: 32 });
+      if (!isMainThread) globalThis.words = Array.from({ length: 1_200_000 }, (_, at) => ({ at, word: "w" + at }));`,
+      "ISOLATE_THREAD_LOST",
+      "code.mjs was evaluated. It may use 32 MB",
+    ],
+    [
+      "a module that allocates without end",
+      `
+      import { isMainThread } from "node:worker_threads";
+      isolated(import.meta.url, "endless", () => 1, { memoryMb: 32 });
+      for (const all = []; !isMainThread; ) all.push({ at: all.length });`,
+      "ISOLATE_THREAD_LOST",
+      "ran out of memory",
+    ],
   ])("connect() reports %s", async (_what, source, code, text) => {
     const refused = run(source, () => 1);
     await expect(refused).rejects.toMatchObject({ code, message: expect.stringContaining(text) });
     expect(gateway.starts).toEqual([]);
+  });
+
+  it("modules are tried in threads with the limits of their code, also where the pool has one thread only", async () => {
+    const source = `
+      export const small = isolated(import.meta.url, "small", () => 1, { memoryMb: 32 });
+      export const other = isolated(import.meta.url, "other", () => 2, { memoryMb: 64 });
+      export const plain = isolated(import.meta.url, "plain", () => 3);`;
+    await using running = await run(
+      source,
+      async (step, { small, other, plain }) => [
+        await step.run("small", small as never),
+        await step.run("other", other as never),
+        await step.run("plain", plain as never),
+      ],
+      { isolation: { threads: 1 } },
+    );
+    expect((await running.ended()).output).toEqual([1, 2, 3]);
+    expect(running.connection.debugState().isolation).toMatchObject({ crashes: 0, overruns: 0 });
   });
 
   it("without the option there is a thread for each core but one, at least two", () => {

@@ -82,9 +82,11 @@ class World {
     if (kind === 0) return this.#exit(id);
     switch (thread.phase) {
       case "starting":
+        if (kind === 1) return this.#exit(id, { isShortage: true });
         thread.phase = "free";
         return this.send({ type: "READY", id, nowMs: this.nowMs });
       case "free":
+        if (kind === 3) return this.send({ type: "CUT", id, reason: REASON, why: "left-behind" });
         if (kind > 2) return;
         thread.phase = "lent";
         return kind === 1 ? this.send({ type: "LENT", id }) : undefined;
@@ -93,7 +95,11 @@ class World {
         if (kind === 2) {
           if (thread.key !== undefined) this.#cameBack.add(thread.key);
           delete thread.key;
-          return this.send({ type: "CUT", id, reason: REASON, why: "not-begun" });
+          return this.send({ type: "CUT", id, reason: REASON, why: "left-behind" });
+        }
+        if (kind === 3) {
+          if (thread.key !== undefined) this.#cameBack.add(thread.key);
+          return this.#exit(id, { isUnbegun: true });
         }
         return this.#finish(id, thread);
       case "lent":
@@ -143,9 +149,9 @@ class World {
     this.send({ type: "FINISHED", id, key, nowMs: this.nowMs });
   }
 
-  #exit(id: number): void {
+  #exit(id: number, how: { readonly isUnbegun?: true; readonly isShortage?: true } = {}): void {
     this.threads.delete(id);
-    this.send({ type: "EXITED", id, reason: REASON });
+    this.send({ type: "EXITED", id, reason: REASON, ...how });
   }
 
   #settle(key: number): void {
@@ -266,6 +272,29 @@ function play(
   else world.send({ type: "WANT", count: what % 4 });
 }
 
+const ONE_THREAD: PoolRules = {
+  threads: 1,
+  warm: 0,
+  maxQueue: 5,
+  maxAbandoned: 1,
+  recycleAfter: null,
+  idleMs: null,
+};
+
+function playAll(
+  step: ReturnType<typeof createPoolStep>,
+  events: readonly PoolEvent[],
+): readonly [PoolState, readonly PoolEffect[]] {
+  const done: PoolEffect[] = [];
+  let state = POOL_START;
+  for (const event of events) {
+    const [next, effects] = step(state, event);
+    state = next;
+    done.push(...effects);
+  }
+  return [state, done];
+}
+
 describe("Pool machine", () => {
   it("POOL-1 to POOL-5, POOL-9, POOL-11: the pool's rules hold in every schedule, and every turn is settled once", () => {
     fc.assert(
@@ -363,7 +392,7 @@ describe("Pool machine", () => {
       { type: "SUBMIT", turn: { key: 1, memoryMb: 0 } },
       { type: "READY", id: 1, nowMs: 1 },
       { type: "SUBMIT", turn: { key: 2, memoryMb: 0 } },
-      { type: "CUT", id: 1, reason: REASON, why: "not-begun" },
+      { type: "CUT", id: 1, reason: REASON, why: "left-behind" },
       { type: "EXITED", id: 1, reason: REASON },
     ];
     const done: PoolEffect[] = [];
@@ -377,7 +406,65 @@ describe("Pool machine", () => {
     expect(done.filter((effect) => effect.do === "FAIL")).toEqual([]);
     expect(gives).toEqual([{ do: "GIVE", id: 2, turn: { key: 1, memoryMb: 0 } }]);
     expect(ready.queue).toEqual([{ key: 2, memoryMb: 0 }]);
-    expect(ready.counts).toEqual({ overruns: 0, crashes: 0, recycled: 0 });
+    expect(ready.counts).toEqual({ overruns: 0, crashes: 0, recycled: 1 });
+  });
+
+  it("POOL-10: so does one whose thread ended before it began with it, and the next thread starts after a pause", () => {
+    const step = createPoolStep(ONE_THREAD);
+    const [state, done] = playAll(step, [
+      { type: "SUBMIT", turn: { key: 1, memoryMb: 0 } },
+      { type: "READY", id: 1, nowMs: 1 },
+      { type: "SUBMIT", turn: { key: 2, memoryMb: 0 } },
+      { type: "EXITED", id: 1, reason: REASON, isUnbegun: true },
+    ]);
+    expect(done.filter((effect) => effect.do === "FAIL")).toEqual([]);
+    expect(done.at(-1)).toEqual({ do: "BACK_OFF", failures: 1, reason: null });
+    expect(state.queue.map(({ key }) => key)).toEqual([1, 2]);
+    expect(state.counts).toMatchObject({ crashes: 1 });
+    const [, spawns] = step(state, { type: "BACKOFF_OVER" });
+    expect(spawns).toEqual([{ do: "SPAWN", id: 2, slot: 0, memoryMb: 0 }]);
+  });
+
+  it("POOL-12: where the process lacks what a thread needs, turns wait while its start is tried again, longer and longer", () => {
+    const step = createPoolStep(ONE_THREAD);
+    const rounds = [1, 2, 3].flatMap((id): PoolEvent[] => [
+      { type: "EXITED", id, reason: REASON, isShortage: true },
+      { type: "BACKOFF_OVER" },
+    ]);
+    const [state, done] = playAll(step, [{ type: "SUBMIT", turn: { key: 1, memoryMb: 0 } }, ...rounds]);
+    const pauses = [1, 2, 3].map((failures) => ({ do: "BACK_OFF", failures, reason: REASON }));
+    expect(done.filter((effect) => effect.do !== "SPAWN")).toEqual(pauses);
+    expect(state.queue).toEqual([{ key: 1, memoryMb: 0 }]);
+    const [, gives] = step(state, { type: "READY", id: 4, nowMs: 1 });
+    expect(gives).toEqual([{ do: "GIVE", id: 4, turn: { key: 1, memoryMb: 0 } }]);
+  });
+
+  it("POOL-12: what would rather fail than wait does so", () => {
+    const turn = { key: 1, memoryMb: 0, isImpatient: true } as const;
+    const [, done] = playAll(createPoolStep(ONE_THREAD), [
+      { type: "SUBMIT", turn: { key: 2, memoryMb: 0 } },
+      { type: "SUBMIT", turn },
+      { type: "EXITED", id: 1, reason: REASON, isShortage: true },
+    ]);
+    expect(done.filter((effect) => effect.do === "FAIL")).toEqual([
+      { do: "FAIL", key: 1, cause: "NOT_STARTED", reason: REASON },
+    ]);
+  });
+
+  it("a thread that computes without a turn is ended, and another one starts for what comes", () => {
+    const [state, done] = playAll(createPoolStep(ONE_THREAD), [
+      { type: "SUBMIT", turn: { key: 1, memoryMb: 0 } },
+      { type: "READY", id: 1, nowMs: 1 },
+      { type: "FINISHED", id: 1, key: 1, nowMs: 2 },
+      { type: "CUT", id: 1, reason: REASON, why: "left-behind" },
+      { type: "SUBMIT", turn: { key: 2, memoryMb: 0 } },
+      { type: "EXITED", id: 1, reason: REASON },
+    ]);
+    expect(done.slice(-2)).toEqual([
+      { do: "TERMINATE", id: 1 },
+      { do: "SPAWN", id: 2, slot: 0, memoryMb: 0 },
+    ]);
+    expect(state.counts).toEqual({ overruns: 0, crashes: 0, recycled: 1 });
   });
 
   it("POOL-11: a turn that is withdrawn before its thread has begun with it goes to no other thread", () => {
@@ -394,7 +481,7 @@ describe("Pool machine", () => {
       { type: "READY", id: 1, nowMs: 1 },
       { type: "SUBMIT", turn: { key: 2, memoryMb: 0 } },
       { type: "WITHDRAW", key: 1 },
-      { type: "CUT", id: 1, reason: REASON, why: "not-begun" },
+      { type: "CUT", id: 1, reason: REASON, why: "left-behind" },
       { type: "NOT_ENDING", id: 1, reason: REASON },
       { type: "READY", id: 2, nowMs: 2 },
     ];
@@ -416,7 +503,7 @@ describe("Pool machine", () => {
     ]);
   });
 
-  it("POOL-8: a thread that ends fails its own turn, and one that did not start fails one that waits for its like", () => {
+  it("POOL-8: a thread that ends fails its own turn, and one that ends while it starts fails one that waits for its like", () => {
     const step = createPoolStep({
       threads: 2,
       warm: 0,
@@ -444,7 +531,7 @@ describe("Pool machine", () => {
     const [state, unstarted] = play([...submits, { type: "EXITED", id: 2, reason: REASON }]);
     expect(unstarted).toEqual([
       { do: "FAIL", key: 1, cause: "NOT_STARTED", reason: REASON },
-      { do: "BACK_OFF", failures: 1 },
+      { do: "BACK_OFF", failures: 1, reason: REASON },
     ]);
     expect(state.queue.map(({ key }) => key)).toEqual([2, 3]);
   });

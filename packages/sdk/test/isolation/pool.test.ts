@@ -439,3 +439,30 @@ test("closing ends what runs and what waits, and leaves no thread", async () => 
   expect(test.pool.debugState()).toMatchObject({ threads: 0, queued: 0 });
   expect(failureOf(await test.run(code.url, "spin")).message).toContain("closed");
 });
+
+test("what code prints is logged or counted, and its last line is logged", async () => {
+  await using code = await isolatedModule(`
+    isolated(import.meta.url, "print", (count) => {
+      for (let row = 0; row < count; row += 1) console.log("row " + row);
+      console.log("LAST");
+    });
+    isolated(import.meta.url, "spin", (count) => {
+      for (let row = 0; row < count; row += 1) console.log("row " + row);
+      console.log("LAST");
+      for (;;);
+    });
+  `);
+  await using test = await testPool({ threads: 1 });
+  const account = () => {
+    const messages = test.logs.map(({ message }) => message);
+    const dropped = messages.map((text) => Number(/^(\d+) lines that isolated/.exec(text)?.[1] ?? 0));
+    return {
+      all: messages.filter((text) => text.startsWith("row ")).length + dropped.reduce((sum, one) => sum + one, 0),
+      last: messages.filter((text) => text === "LAST").length,
+    };
+  };
+  resultOf(await test.run(code.url, "print", { args: [20_000] }));
+  expect(account()).toEqual({ all: 20_000, last: 1 });
+  await test.run(code.url, "spin", { args: [5_000], budgetMs: 200 });
+  expect(account()).toEqual({ all: 25_000, last: 2 });
+});

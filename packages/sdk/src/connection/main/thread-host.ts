@@ -210,7 +210,8 @@ export class ThreadHost {
     const { policy, timers, random, onCrash } = this.#deps;
     const delayMs = backoffDelayMs(policy, crashes, random);
     this.#backoffTimer = timers.set(delayMs, () => this.#driver.send({ type: "BACKOFF_OVER" }));
-    const message = `The connection thread ended: ${this.#lastCrash} A new one starts in ${delayMs} ms.`;
+    const why = this.#lastCrash.replace(/[^.!?…]$/, "$&.");
+    const message = `The connection thread ended: ${why} A new one starts in ${delayMs} ms.`;
     onCrash(new HoldfastError("THREAD_CRASHED", message));
   }
 

@@ -7,6 +7,7 @@ import { type PlainError, unreachable } from "@holdfast/core";
 import { fillUp, giveTurns, isLive, makeRoom, withPhase } from "./pool-room.ts";
 import type {
   CutCause,
+  EndCause,
   FailCause,
   PoolCounts,
   PoolEffect,
@@ -85,8 +86,7 @@ function onWithdraw(state: PoolState, key: number): PoolNext {
 
 function onReady(state: PoolState, event: { readonly id: number; readonly nowMs: number }, rules: PoolRules): PoolNext {
   if (phaseOf(state, event.id)?.type !== "starting") return [state, []];
-  const idle = withPhase(state, event.id, { type: "idle", sinceMs: event.nowMs });
-  return settle({ ...idle, startFailures: 0 }, [], rules);
+  return settle(withPhase(state, event.id, { type: "idle", sinceMs: event.nowMs }), [], rules);
 }
 
 function onNotFree(state: PoolState, id: number, rules: PoolRules): PoolNext {
@@ -120,7 +120,7 @@ function freed(
   { id, nowMs }: { readonly id: number; readonly nowMs: number },
   rules: PoolRules,
 ): PoolNext {
-  const idle = withPhase(state, id, { type: "idle", sinceMs: nowMs }, 1);
+  const idle = withPhase({ ...state, startFailures: 0 }, id, { type: "idle", sinceMs: nowMs }, 1);
   const turns = idle.threads.find((thread) => thread.id === id)?.turns ?? 0;
   if (rules.recycleAfter === null || turns < rules.recycleAfter) return settle(idle, [], rules);
   return settle(withPhase(idle, id, { type: "ending", why: "recycled" }), [{ do: "RETIRE", id }], rules);
@@ -132,12 +132,14 @@ function onCut(
   rules: PoolRules,
 ): PoolNext {
   const phase = phaseOf(state, id);
-  if (phase?.type !== "busy" && phase?.type !== "lent") return [state, []];
+  const isLeftBehind = why === "left-behind";
+  const isFree = phase?.type === "idle" && isLeftBehind;
+  if (phase?.type !== "busy" && phase?.type !== "lent" && !isFree) return [state, []];
   const known = why === "overrun" ? counted(state, "overruns") : state;
-  const ending = withPhase(known, id, { type: "ending", why: "cut" });
+  const ending = withPhase(known, id, { type: "ending", why: isLeftBehind ? why : "cut" });
   const terminate: PoolEffect = { do: "TERMINATE", id };
-  if (phase.type === "lent") return [ending, [terminate]];
-  if (why === "not-begun") {
+  if (phase.type !== "busy") return [ending, [terminate]];
+  if (isLeftBehind) {
     const [next, drops] = givenBack(ending, phase);
     return settle(next, [...drops, terminate], rules);
   }
@@ -146,7 +148,7 @@ function onCut(
 
 function onExited(
   state: PoolState,
-  { id, reason }: { readonly id: number; readonly reason: PlainError },
+  { id, reason, isUnbegun, isShortage }: Extract<PoolEvent, { type: "EXITED" }>,
   rules: PoolRules,
 ): PoolNext {
   const thread = state.threads.find((one) => one.id === id);
@@ -154,8 +156,12 @@ function onExited(
   const left = { ...state, threads: state.threads.filter((one) => one.id !== id) };
   switch (thread.phase.type) {
     case "starting":
-      return onStartFailed(left, thread, reason, rules);
+      return onStartFailed(left, thread, reason, isShortage ?? false, rules);
     case "busy":
+      if (isUnbegun && !state.isStopping) {
+        const [next, drops] = givenBack(counted(left, "crashes"), thread.phase);
+        return backedOff(next, drops, null, rules);
+      }
       return settle(
         counted(left, "crashes"),
         [{ do: "FAIL", key: thread.phase.turn.key, cause: "ENDED", reason }],
@@ -165,7 +171,7 @@ function onExited(
     case "lent":
       return settle(counted(left, "crashes"), [], rules);
     case "ending":
-      return settle(thread.phase.why === "recycled" ? counted(left, "recycled") : left, [], rules);
+      return settle(isReplaced(thread.phase.why) ? counted(left, "recycled") : left, [], rules);
     case "abandoned":
       return settle(left, [], rules);
     default:
@@ -173,19 +179,38 @@ function onExited(
   }
 }
 
-function onStartFailed(state: PoolState, { memoryMb }: PoolThread, reason: PlainError, rules: PoolRules): PoolNext {
+function isReplaced(why: EndCause): boolean {
+  return why === "recycled" || why === "left-behind";
+}
+
+function onStartFailed(
+  state: PoolState,
+  { memoryMb }: PoolThread,
+  reason: PlainError,
+  isShortage: boolean,
+  rules: PoolRules,
+): PoolNext {
   if (state.isStopping) return settle(state, [], rules);
+  const failing = state.queue.find((one) => one.memoryMb === memoryMb && (!isShortage || one.isImpatient));
+  const next = { ...counted(state, "crashes"), queue: state.queue.filter((one) => one !== failing) };
+  return backedOff(
+    next,
+    failing ? [{ do: "FAIL", key: failing.key, cause: "NOT_STARTED", reason }] : [],
+    reason,
+    rules,
+  );
+}
+
+/** No thread starts until a pause is over. */
+function backedOff(
+  state: PoolState,
+  before: readonly PoolEffect[],
+  reason: PlainError | null,
+  rules: PoolRules,
+): PoolNext {
   const failures = state.startFailures + 1;
-  const turn = state.queue.find((one) => one.memoryMb === memoryMb);
-  const next: PoolState = {
-    ...counted(state, "crashes"),
-    startFailures: failures,
-    isBackingOff: true,
-    queue: state.queue.filter((one) => one !== turn),
-  };
-  const fail: readonly PoolEffect[] = turn ? [{ do: "FAIL", key: turn.key, cause: "NOT_STARTED", reason }] : [];
-  const wait: readonly PoolEffect[] = state.isBackingOff ? [] : [{ do: "BACK_OFF", failures }];
-  return settle(next, [...fail, ...wait], rules);
+  const wait: readonly PoolEffect[] = state.isBackingOff ? [] : [{ do: "BACK_OFF", failures, reason }];
+  return settle({ ...state, startFailures: failures, isBackingOff: true }, [...before, ...wait], rules);
 }
 
 function onNotEnding(
@@ -195,7 +220,7 @@ function onNotEnding(
 ): PoolNext {
   const thread = state.threads.find((one) => one.id === id);
   const abandoned = withPhase(state, id, { type: "abandoned" });
-  if (thread?.phase.type === "starting") return onStartFailed(abandoned, thread, reason, rules);
+  if (thread?.phase.type === "starting") return onStartFailed(abandoned, thread, reason, false, rules);
   return thread?.phase.type === "ending" ? settle(abandoned, [], rules) : [state, []];
 }
 

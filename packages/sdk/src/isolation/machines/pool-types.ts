@@ -6,6 +6,8 @@ export interface PoolTurn {
   readonly key: number;
   /** The memory limit that its thread must have; 0 = the pool's. */
   readonly memoryMb: number;
+  /** It fails where no thread can be started, instead of waiting until one can. */
+  readonly isImpatient?: true;
 }
 
 export type ThreadPhase =
@@ -19,10 +21,13 @@ export type ThreadPhase =
   /** It did not end when it was terminated. It runs no more of its code, but it is still there. */
   | { readonly type: "abandoned" };
 
-/** Why main ends a turn. `not-begun`: its code has not run and will not, so another thread can have it. */
-export type CutCause = "overrun" | "not-begun" | "unwanted";
+/**
+ * Why main ends a thread. `left-behind`: code of an earlier turn keeps it busy, so it does not begin with its turn, if it
+ * has one; another thread can have that.
+ */
+export type CutCause = "overrun" | "left-behind" | "unwanted";
 
-export type EndCause = "recycled" | "idle" | "room" | "cut" | "stopped";
+export type EndCause = "recycled" | "left-behind" | "idle" | "room" | "cut" | "stopped";
 
 export interface PoolThread {
   readonly id: number;
@@ -48,16 +53,17 @@ export interface PoolCounts {
  * POOL-5. A thread gets one turn at a time, and none once it ends.
  * POOL-6. After STOP nothing starts, all turns have failed, and STOPPED follows once, when no thread lives.
  * POOL-7. An event of a thread that is gone, or of a turn that a thread no longer has, changes nothing.
- * POOL-8. A thread that ends fails its own turn only; one that could not even start fails one that waits for its like.
+ * POOL-8. A thread that ends fails its own turn only; one that ended while it started fails one that waits for its like.
  * POOL-10. A turn that its thread has not begun with goes to another one, before those that came later.
  * POOL-9. A turn that comes while `maxQueue` wait fails at once.
  * POOL-11. A turn that was withdrawn is given to no thread: its work may be another worker's, and done.
+ * POOL-12. Where the process lacks what a thread needs, turns wait and the start is tried again after a pause.
  */
 export interface PoolState {
   readonly threads: readonly PoolThread[];
   readonly queue: readonly PoolTurn[];
   readonly nextId: number;
-  /** Threads in a row that ended before they were ready. */
+  /** Threads in a row that ended before they had finished a turn. */
   readonly startFailures: number;
   readonly isBackingOff: boolean;
   readonly isStopping: boolean;
@@ -77,9 +83,17 @@ export type PoolEvent =
   | { readonly type: "FINISHED"; readonly id: number; readonly key: number; readonly nowMs: number }
   | { readonly type: "LENT"; readonly id: number }
   | { readonly type: "RETURNED"; readonly id: number; readonly nowMs: number }
-  /** Its turn took too long, or is not wanted any more and goes on. The thread is doomed already. */
+  /** Its turn took too long, or is not wanted any more and goes on, or it is busy without one. It is doomed already. */
   | { readonly type: "CUT"; readonly id: number; readonly reason: PlainError; readonly why: CutCause }
-  | { readonly type: "EXITED"; readonly id: number; readonly reason: PlainError }
+  | {
+      readonly type: "EXITED";
+      readonly id: number;
+      readonly reason: PlainError;
+      /** It had not begun with its turn. */
+      readonly isUnbegun?: boolean;
+      /** It could not start, since the process lacks what a thread needs: descriptors, processes, memory. */
+      readonly isShortage?: boolean;
+    }
   /** It was terminated, and does not end. */
   | { readonly type: "NOT_ENDING"; readonly id: number; readonly reason: PlainError }
   | { readonly type: "IDLE_CHECK"; readonly nowMs: number }
@@ -103,8 +117,8 @@ export type PoolEffect =
   /** It had not begun. */
   | { readonly do: "DROP"; readonly key: number }
   | { readonly do: "FAIL"; readonly key: number; readonly cause: FailCause; readonly reason: PlainError | null }
-  /** Wait as the policy says for this many failures, then BACKOFF_OVER. */
-  | { readonly do: "BACK_OFF"; readonly failures: number }
+  /** Wait as the policy says for this many failures, then BACKOFF_OVER. Null: why is known already. */
+  | { readonly do: "BACK_OFF"; readonly failures: number; readonly reason: PlainError | null }
   | { readonly do: "STOPPED" };
 
 export interface PoolRules {

@@ -6,7 +6,7 @@ import type { MessagePort } from "node:worker_threads";
 import { HoldfastError, type Log, systemClock, systemRandom, systemTimers } from "@holdfast/core";
 import type { IsolatedBodies, IsolatedCall, IsolatedEnd } from "../../execution/isolated-body.ts";
 import { readThrown } from "../../execution/thrown.ts";
-import { isolationMarks } from "../../steps/isolated.ts";
+import { type IsolationMark, isolationMarks } from "../../steps/isolated.ts";
 import { slotCount } from "../machines/pool-types.ts";
 import type { CodeReference } from "../shared/isolation-messages.ts";
 import { cellsBytes } from "../shared/thread-cells.ts";
@@ -85,12 +85,16 @@ export class Isolation implements IsolatedBodies {
    * @throws HoldfastError `ISOLATE_MODULE_INVALID`, `ISOLATE_CONNECT`, `ISOLATE_THREAD_LOST`
    */
   async prepare(): Promise<void> {
-    const codes = isolationMarks().map(({ module, name }): CodeReference => ({ kind: "body", module, name }));
-    const hasCode = codes.length > 0 || this.#deps.forHandlers !== undefined;
-    if (!hasCode && this.#deps.options.warm === 0) return;
-    this.#modules = [...codes.map(({ module }) => module), ...(this.#deps.forHandlers?.modules ?? [])];
+    const { forHandlers, options } = this.#deps;
+    const groups = groupsOf(isolationMarks(), forHandlers !== undefined);
+    if (groups.length === 0 && options.warm === 0) return;
+    this.#modules = [
+      ...groups.flatMap(({ codes }) => codes.map(({ module }) => module)),
+      ...(forHandlers?.modules ?? []),
+    ];
+    const moduleAt = (place: number): string | undefined => this.#modules[place];
     const pool = await this.open();
-    if (hasCode) await pool.load(codes);
+    await Promise.all(groups.map(({ codes, ...where }) => pool.load(codes, { ...where, moduleAt })));
   }
 
   /** The module that a thread evaluates now, for `prepare`; undefined = none has begun with one. */
@@ -148,12 +152,36 @@ export class Isolation implements IsolatedBodies {
   }
 }
 
+interface LoadGroup {
+  readonly memoryMb: number;
+  readonly codes: readonly CodeReference[];
+  readonly firstPlace: number;
+  readonly withHandlers: boolean;
+}
+
+/**
+ * What is evaluated in threads with the same memory limit, as it is in turns. Those without one come last, so that a
+ * pool of one thread has such a one afterwards: handlers run there, and modules of handlers are evaluated there.
+ */
+function groupsOf(marks: readonly IsolationMark[], hasHandlers: boolean): readonly LoadGroup[] {
+  const limits = [...new Set(marks.map(({ memoryMb }) => memoryMb)).add(0)].sort((a, b) => b - a);
+  let firstPlace = 0;
+  const groups = limits.map((memoryMb): LoadGroup => {
+    const codes = marks.filter((mark) => mark.memoryMb === memoryMb).map(codeOf);
+    const group = { memoryMb, codes, firstPlace, withHandlers: hasHandlers && memoryMb === 0 };
+    firstPlace += codes.length;
+    return group;
+  });
+  return groups.filter(({ codes, withHandlers }) => codes.length > 0 || withHandlers);
+}
+
+const codeOf = ({ module, name }: IsolationMark): CodeReference => ({ kind: "body", module, name });
+
 function runIn(pool: IsolationPool, call: IsolatedCall): Promise<IsolatedEnd> {
   const { mark, args, subject, signal, whenConfirmed, onBegun } = call;
   if (signal.aborted) return Promise.resolve(failed(signal.reason));
-  const { module, name, budgetMs, memoryMb } = mark;
-  const code: CodeReference = { kind: "body", module, name };
-  return pool.runBody({ code, args, subject, budgetMs, memoryMb, whenConfirmed, onBegun }, signal);
+  const { budgetMs, memoryMb } = mark;
+  return pool.runBody({ code: codeOf(mark), args, subject, budgetMs, memoryMb, whenConfirmed, onBegun }, signal);
 }
 
 const failed = (error: unknown): IsolatedEnd => ({ type: "failed", thrown: readThrown(error), timing: null });

@@ -3,108 +3,70 @@
  * it says. Which thread gets which turn is decided in `machines/pool-machine.ts`.
  */
 import type { MessagePort } from "node:worker_threads";
-import {
-  type ClockReading,
-  HoldfastError,
-  type PlainError,
-  readClocks,
-  type TimerHandle,
-  toPlainError,
-  unreachable,
-} from "@holdfast/core";
+import { HoldfastError, type PlainError, plainError, readClocks, toPlainError, unreachable } from "@holdfast/core";
 import { nodeModule } from "../../runtime.ts";
-import type { CutCause, PoolEvent } from "../machines/pool-types.ts";
+import type { CutCause } from "../machines/pool-types.ts";
 import { ISOLATION_VERSION, isUnconfirmed, type PoolReport, type TurnSubject } from "../shared/isolation-messages.ts";
+import type { LastWords } from "../shared/last-words.ts";
 import { named } from "../shared/subject-text.ts";
-import type { ThreadCells } from "../shared/thread-cells.ts";
+import { BetweenTurns } from "./between-turns.ts";
 import { publishStep, setHeard } from "./pool-publisher.ts";
 import { PoolThread } from "./pool-thread.ts";
-import type { PoolDeps, TurnEnd } from "./pool-types.ts";
+import type { TurnEnd } from "./pool-types.ts";
+import { dataOfEnd, logEndBetweenTurns, textOfLostTurn } from "./slot-log.ts";
+import { type CurrentTurn, confirmedAsOf, type GivenTurn, type PoolSlotDeps, unbegunLent } from "./slot-types.ts";
+import { limitsOf } from "./spawn-pool-thread.ts";
 import { type Answer, endOf, logOutput } from "./turn-answers.ts";
-import { BEGIN_MS, LOAD_MS, type Overrun, overrunError, overrunReason } from "./turn-failures.ts";
-
-/** Whether the turn's work is known to be ours: as of when, and whom to ask again. */
-export interface Confirmation {
-  readonly whenConfirmed: () => Promise<void> | undefined;
-  readonly asOf: ClockReading;
-}
-
-/** A turn of main's. */
-export interface GivenTurn {
-  readonly key: number;
-  readonly subject: TurnSubject | null;
-  readonly budgetMs: number;
-  readonly send: (thread: PoolThread, turn: number, announces: boolean, asOf: ClockReading | null) => void;
-  /** Absent: it is ours, whatever happens. */
-  readonly confirmation?: Confirmation | undefined;
-  /** The module of its code, where that runs. */
-  readonly module?: string | undefined;
-  /** The code begins: at once where the thread has evaluated the module, else when it says so. */
-  readonly onBegun?: (() => void) | undefined;
-}
-
-export interface PoolSlotDeps extends Omit<PoolDeps, "rules" | "random"> {
-  readonly id: number;
-  readonly slot: number;
-  readonly memoryMb: number;
-  readonly buffer: SharedArrayBuffer;
-  readonly cells: ThreadCells;
-  readonly send: (event: PoolEvent) => void;
-  readonly onReady: (slot: PoolSlot) => void;
-  readonly onEnd: (key: number, end: TurnEnd) => void;
-}
-
-type Given = Pick<GivenTurn, "subject" | "module" | "onBegun" | "confirmation" | "budgetMs">;
-
-interface CurrentTurn {
-  readonly turn: number;
-  /** Null: it is the connection thread's. */
-  readonly key: number | null;
-}
+import { TurnClock } from "./turn-clock.ts";
+import {
+  BEGIN_MS,
+  failedTurn,
+  leftBehindReason,
+  type Overrun,
+  overrunError,
+  overrunReason,
+  READ_MS,
+} from "./turn-failures.ts";
 
 /** How long code that is not wanted any more may go on before its thread is ended. */
 const ABORT_GRACE_MS = 5_000;
-const MIN_CHECK_MS = 5;
-/**
- * At its limit a thread may take 16 MB more until it ends; then Node ends the process. Of the room that new objects have by
- * default (48 MB, Node 24: 192) more than that can become old at once. docs/code-that-computes.md has the measurements.
- */
-const YOUNG_MB = 24;
-/** What has been posted is read meanwhile. */
-const READ_MS = 100;
 
 export class PoolSlot {
   isReady = false;
-  readonly #deps: PoolSlotDeps;
+  readonly #deps: PoolSlotDeps<PoolSlot>;
   readonly #thread: PoolThread;
-  #current: (Given & CurrentTurn) | undefined;
+  readonly #clock: TurnClock;
+  readonly #between: BetweenTurns;
+  #current: CurrentTurn | undefined;
   /** The last turn of the connection thread's. */
   #lent: { readonly turn: number; readonly subject: TurnSubject | null } | undefined;
+  /** Whose turn was the last one that ended here. */
+  #last: TurnSubject | null = null;
   readonly #evaluated = new Set<string>();
-  #alarm: TimerHandle | undefined;
+  /** Main has ended it, or lets it end. */
+  #isEnding = false;
   /** Main looks at what the thread does, and ends its turn then. */
-  #onLookedAt: ((stack: string | null) => void) | undefined;
+  #onLookedAt: ((words: LastWords | null) => void) | undefined;
 
-  constructor(deps: PoolSlotDeps) {
+  constructor(deps: PoolSlotDeps<PoolSlot>) {
     this.#deps = deps;
     const { id, slot, memoryMb, cells, send } = deps;
     cells.prepare(slot, memoryMb);
-    const given = { maxYoungGenerationSizeMb: YOUNG_MB, ...deps.resourceLimits };
-    const limits = memoryMb > 0 ? { ...given, maxOldGenerationSizeMb: memoryMb } : given;
+    const limits = limitsOf(deps.resourceLimits, memoryMb);
+    this.#clock = new TurnClock({
+      ...deps,
+      onOverrun: (overrun) => this.#overrun(overrun),
+      onUnanswered: () => this.#onUnanswered(),
+    });
+    this.#between = new BetweenTurns(cells, slot);
     this.#thread = new PoolThread({
       spawn: () => deps.spawn({ version: ISOLATION_VERSION, slot, cells: deps.buffer }, limits),
       timers: deps.timers,
       log: deps.log,
       memoryMb: limits.maxOldGenerationSizeMb ?? 0,
+      evaluating: () => this.#current?.moduleAt?.(cells.readLoading(slot) ?? -1),
       onReport: (report) => this.#onReport(report),
-      onExited: (reason) => {
-        this.#alarm?.cancel();
-        // It was over its time before it ended in some other way.
-        this.#onLookedAt?.(null);
-        this.#loseLent(reason);
-        cells.vacate(slot);
-        send({ type: "EXITED", id, reason });
-      },
+      onExited: (reason, isShortage) => this.#onExited(reason, isShortage),
       onNotEnding: (reason) => send({ type: "NOT_ENDING", id, reason }),
     });
   }
@@ -115,9 +77,13 @@ export class PoolSlot {
     const turn = cells.claim(slot, "main");
     if (turn === null) return false;
     cells.setPhase(slot, "waiting", clock.monotonicMs());
-    const { key, subject, budgetMs, module, onBegun, confirmation } = given;
-    this.#current = { turn, key, subject, budgetMs, module, onBegun, confirmation };
-    const asOf = given.confirmation === undefined ? null : this.#confirmedAsOf(given.confirmation);
+    const { key, subject, budgetMs, module, moduleAt, onBegun, confirmation } = given;
+    this.#current = { turn, key, subject, module, moduleAt, onBegun, confirmation };
+    if (cells.isKeptBusy(slot)) {
+      this.#giveBack(this.#current, null);
+      return true;
+    }
+    const asOf = confirmation === undefined ? null : confirmedAsOf(confirmation, clock);
     const isRecent = asOf === null || !isUnconfirmed(asOf, clock);
     const isEvaluated = isRecent && given.module !== undefined && this.#evaluated.has(given.module);
     try {
@@ -127,29 +93,21 @@ export class PoolSlot {
       return true;
     }
     // The thread wakes up meanwhile.
-    this.#watch(budgetMs);
+    this.#clock.start(turn, budgetMs);
     if (isEvaluated) given.onBegun?.();
     return true;
-  }
-
-  /** It may have stood in line for long. */
-  #confirmedAsOf({ whenConfirmed, asOf }: Confirmation): ClockReading {
-    const { clock } = this.#deps;
-    return isUnconfirmed(asOf, clock) && whenConfirmed() === undefined ? readClocks(clock) : asOf;
   }
 
   /** The thread was to begin, and too much time has passed: it waits for this. */
   #confirm(turn: number): void {
     const { cells, slot, clock } = this.#deps;
     const current = this.#current;
-    const status = cells.read(slot);
-    // The turn may be over by now, and the thread gone: nothing is to be watched then.
-    if (current?.turn !== turn || current.key === null || status.state !== "main" || status.turn !== turn) return;
-    this.#alarm?.cancel();
+    // The turn may be over by now, and the thread gone.
+    if (current?.turn !== turn || current.key === null || !cells.hasTurn(slot, turn)) return;
+    this.#clock.onAsked();
     const wait = current.confirmation?.whenConfirmed();
     if (wait) return void wait.then(() => this.#confirm(turn));
-    cells.setPhase(slot, "waiting", clock.monotonicMs());
-    this.#watch(current.budgetMs);
+    this.#clock.onConfirmed();
     this.#thread.send({ type: "CONFIRMED", asOf: readClocks(clock) }, turn);
   }
 
@@ -162,24 +120,18 @@ export class PoolSlot {
    * looks twice.
    */
   expect(turn: number): void {
-    const { timers, cells } = this.#deps;
+    const { timers, cells, slot } = this.#deps;
     setHeard(cells);
-    const isStill = (): boolean => this.#lent?.turn !== turn && this.#isLentTurn(turn);
+    const isStill = (): boolean => this.#lent?.turn !== turn && cells.hasTurn(slot, turn);
+    if (isStill() && cells.isKeptBusy(slot)) return this.#giveBack(unbegunLent(turn), null);
     timers.set(BEGIN_MS, () => isStill() && timers.set(READ_MS, () => isStill() && this.#endUnbegun(turn)), {
       unref: true,
     });
   }
 
-  #isLentTurn(turn: number): boolean {
-    const status = this.#deps.cells.read(this.#deps.slot);
-    return status.state === "connection" && status.turn === turn;
-  }
-
   #endUnbegun(turn: number): void {
-    const { id, send, isDebugged } = this.#deps;
-    if (isDebugged()) return this.expect(turn);
-    this.#current = { turn, key: null, subject: null, budgetMs: BEGIN_MS };
-    send({ type: "LENT", id });
+    if (this.#deps.isDebugged()) return this.expect(turn);
+    this.#current = unbegunLent(turn);
     this.#overrun({ phase: "waiting", forMs: BEGIN_MS, budgetMs: BEGIN_MS });
   }
 
@@ -187,13 +139,15 @@ export class PoolSlot {
   retire(): boolean {
     const { cells, slot } = this.#deps;
     if (!cells.doom(slot, null)) return false;
+    this.#isEnding = true;
     this.#thread.end();
     return true;
   }
 
   terminate(): void {
     const { cells, slot } = this.#deps;
-    this.#alarm?.cancel();
+    this.#isEnding = true;
+    this.#clock.stop();
     this.#onLookedAt = undefined;
     this.#loseLent(toPlainError(new HoldfastError("ISOLATE_THREAD_LOST", "Its thread was ended.")));
     cells.condemn(slot);
@@ -214,39 +168,55 @@ export class PoolSlot {
     onPort(this.#deps.slot, port2);
   }
 
-  /** Looks at the thread's own clock, since time counts from when its code began. */
-  #watch(budgetMs: number, inMs = Math.min(budgetMs, BEGIN_MS)): void {
-    const { cells, slot, clock, timers, isDebugged } = this.#deps;
-    this.#alarm?.cancel();
-    this.#alarm = timers.set(Math.max(MIN_CHECK_MS, inMs), () => {
-      if (this.#current === undefined) return;
-      const { phase, forMs } = cells.readPhase(slot, clock.monotonicMs());
-      const limitMs = phase === "running" ? budgetMs : phase === "loading" ? LOAD_MS : BEGIN_MS;
-      // Code may begin at any moment, and its time is shorter than what is left to begin.
-      if (forMs < limitMs) return this.#watch(budgetMs, Math.min(budgetMs, limitMs - forMs));
-      if (isDebugged()) return this.#watch(budgetMs, LOAD_MS);
-      this.#overrun({ phase, forMs, budgetMs });
-    });
+  /** Looks whether a thread that is free computes all the same. It gets no turn then, and is ended if it goes on. */
+  lookBetweenTurns(): void {
+    const { id, cells, slot, clock, log, send, isDebugged } = this.#deps;
+    if (this.#last === null) return;
+    const busyMs = this.#between.look(this.#thread.activeMs, clock.monotonicMs());
+    if (busyMs < BEGIN_MS || isDebugged() || !cells.doom(slot, null)) return;
+    const reason = leftBehindReason(busyMs, this.#last);
+    log("warn", `A thread of the pool was ended: ${reason.message}`, dataOfEnd(reason, this.#last));
+    send({ type: "CUT", id, reason, why: "left-behind" });
   }
 
   /** Its time is over: no turn any more, then a look at what it does, then its end. */
   #overrun(overrun: Overrun): void {
-    const { cells, slot, clock } = this.#deps;
+    const { cells, slot } = this.#deps;
     const current = this.#current;
     if (current === undefined || !cells.doom(slot, current.turn)) return;
     // A thread that begins now sees that it is doomed, and does not run the code.
-    const isBegun = overrun.phase !== "waiting" || cells.readPhase(slot, clock.monotonicMs()).phase !== "waiting";
-    this.#onLookedAt = (stack) => {
+    const isBegun = overrun.phase !== "waiting" || (current.key !== null && this.#hasBegun());
+    this.#onLookedAt = (words) => {
       this.#onLookedAt = undefined;
-      if (!isBegun) return this.#end(current, toPlainError(overrunError(current.subject, overrun, stack)), "not-begun");
+      const seen = { words, last: this.#last };
+      if (!isBegun) return this.#endUnbegunTurn(current, overrunReason(overrun, seen));
       // Of a turn of the connection thread's, that names the steps that were running.
-      const isLent = current.key === null;
-      const reason = isLent
-        ? overrunReason(overrun, stack)
-        : toPlainError(overrunError(current.subject, overrun, stack));
+      const reason = current.key === null ? overrunReason(overrun, seen) : overrunError(current.subject, overrun, seen);
       this.#end(current, reason, "overrun");
     };
-    void this.#thread.readStack().then((stack) => this.#onLookedAt?.(stack));
+    void this.#thread.readLastWords().then((words) => this.#onLookedAt?.(words));
+  }
+
+  /** With its turn of main's. */
+  #hasBegun(): boolean {
+    const { cells, slot, clock } = this.#deps;
+    const { phase } = cells.readPhase(slot, clock.monotonicMs());
+    return phase === "loading" || phase === "running";
+  }
+
+  /** Another thread gets the turn, unless this one has begun with it. */
+  #giveBack(current: CurrentTurn, busyMs: number | null): void {
+    const { cells, slot } = this.#deps;
+    if (!cells.doom(slot, current.turn)) return;
+    this.#current = current;
+    this.#endUnbegunTurn(current, leftBehindReason(busyMs, this.#last));
+  }
+
+  #endUnbegunTurn(current: CurrentTurn, reason: PlainError): void {
+    const { id, send, log } = this.#deps;
+    if (current.key === null) send({ type: "LENT", id });
+    else log("warn", named(current.subject, reason.message), dataOfEnd(reason, this.#last));
+    this.#end(current, reason, "left-behind");
   }
 
   /** Unless the turn has ended this very moment. */
@@ -258,6 +228,8 @@ export class PoolSlot {
 
   #end({ key, turn }: CurrentTurn, reason: PlainError, why: CutCause): void {
     const { id, send } = this.#deps;
+    this.#isEnding = true;
+    this.#clock.stop();
     if (key === null) this.#loseLent(reason, turn);
     send({ type: "CUT", id, reason, why });
   }
@@ -274,6 +246,8 @@ export class PoolSlot {
         return this.#onBegun(report.turn);
       case "UNCONFIRMED":
         return this.#confirm(report.turn);
+      case "LEFT_BEHIND":
+        return this.#onLeftBehind(report);
       case "DONE":
       case "FAILED":
       case "LOADED":
@@ -286,8 +260,8 @@ export class PoolSlot {
         this.#lent = { turn: report.turn, subject: report.subject };
         // Main has taken the thread since then: that turn is over, and what it was is read late.
         if (this.#current !== undefined && this.#current.key !== null) return;
-        this.#current = { turn: report.turn, key: null, subject: report.subject, budgetMs: report.budgetMs };
-        this.#watch(report.budgetMs);
+        this.#current = { turn: report.turn, key: null, subject: report.subject };
+        this.#clock.start(report.turn, report.budgetMs);
         return send({ type: "LENT", id });
       case "RETURNED":
         if (this.#current?.turn === report.turn) this.#endTurn();
@@ -312,20 +286,60 @@ export class PoolSlot {
     onBegun?.();
   }
 
+  #onLeftBehind({ turn, busyMs }: Extract<PoolReport, { type: "LEFT_BEHIND" }>): void {
+    this.#giveBack(this.#current?.turn === turn ? this.#current : unbegunLent(turn), busyMs);
+  }
+
   #onAnswer(answer: Answer): void {
-    const { id, send, clock, onEnd } = this.#deps;
     const current = this.#current;
     // A late answer: its turn was ended.
     if (current?.turn !== answer.turn || current.key === null) return;
+    this.#finish(current.key, endOf(answer));
+  }
+
+  #finish(key: number, end: TurnEnd): void {
+    const { id, send, clock, onEnd } = this.#deps;
     this.#endTurn();
     // The thread first: what the answer leads to may be the next turn.
-    send({ type: "FINISHED", id, key: current.key, nowMs: clock.monotonicMs() });
-    onEnd(current.key, endOf(answer));
+    send({ type: "FINISHED", id, key, nowMs: clock.monotonicMs() });
+    onEnd(key, end);
+  }
+
+  /** The thread is free again, and has not said what its turn came to. */
+  #onUnanswered(): void {
+    const { id, send, log, clock } = this.#deps;
+    const current = this.#current;
+    if (current === undefined) return;
+    const reason = plainError("ISOLATE_THREAD_LOST", "its thread ended the turn, and its answer did not arrive.");
+    log("error", named(current.subject, reason.message), { code: reason.code });
+    if (current.key !== null)
+      return this.#finish(current.key, {
+        type: "failed",
+        thrown: failedTurn(current.subject, "ENDED", reason),
+        timing: null,
+      });
+    this.#endTurn();
+    send({ type: "RETURNED", id, nowMs: clock.monotonicMs() });
   }
 
   #endTurn(): void {
-    this.#alarm?.cancel();
+    this.#clock.stop();
+    this.#last = this.#current?.subject ?? this.#last;
     this.#current = undefined;
+  }
+
+  #onExited(reason: PlainError, isShortage: boolean): void {
+    const { id, cells, slot, send } = this.#deps;
+    this.#clock.stop();
+    // It was over its time before it ended in some other way.
+    this.#onLookedAt?.(null);
+    const hasTurn = this.#current !== undefined && this.#current.key !== null;
+    const isUnbegun = hasTurn && !this.#hasBegun();
+    const isBetween = this.isReady && !this.#isEnding && (!hasTurn || isUnbegun);
+    if (isBetween && cells.read(slot).state !== "connection") logEndBetweenTurns(this.#deps.log, reason, this.#last);
+    this.#loseLent(reason);
+    cells.vacate(slot);
+    send({ type: "EXITED", id, reason, isUnbegun, isShortage });
   }
 
   #subjectOf(turn: number): TurnSubject | null {
@@ -339,7 +353,7 @@ export class PoolSlot {
     if (known === undefined && state !== "connection") return;
     const subject = this.#current?.subject ?? null;
     this.#endTurn();
-    log("warn", named(subject, reason.message), { code: reason.code });
+    log("warn", textOfLostTurn(reason, subject), subject ? { code: reason.code } : dataOfEnd(reason, this.#last));
     onTurnLost?.({ slot, turn: known ?? turn, reason });
   }
 }

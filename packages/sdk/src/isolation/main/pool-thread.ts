@@ -15,10 +15,11 @@ import {
   toPlainError,
 } from "@holdfast/core";
 import { ISOLATION_VERSION, type PoolCommand, type PoolReport } from "../shared/isolation-messages.ts";
+import type { LastWords } from "../shared/last-words.ts";
 import { packed } from "../shared/packed-messages.ts";
 import { readReport } from "../shared/read-messages.ts";
 import type { SpawnedThread } from "./spawn-pool-thread.ts";
-import { readThreadStack } from "./thread-stacks.ts";
+import { readLastWords } from "./thread-stacks.ts";
 
 type Unaddressed<Message> = Message extends unknown ? Omit<Message, "version" | "turn"> : never;
 
@@ -28,7 +29,10 @@ export interface PoolThreadDeps {
   readonly log: Log;
   readonly memoryMb: number;
   readonly onReport: (report: PoolReport) => void;
-  readonly onExited: (reason: PlainError) => void;
+  /** `isShortage`: it could not start, since the process lacks what a thread needs. */
+  readonly onExited: (reason: PlainError, isShortage: boolean) => void;
+  /** The module that the thread evaluates now. */
+  readonly evaluating: () => string | undefined;
   /** It was terminated, and is still there. */
   readonly onNotEnding: (reason: PlainError) => void;
 }
@@ -60,8 +64,7 @@ export class PoolThread {
     try {
       this.#thread = deps.spawn();
     } catch (error) {
-      const reason = lost(`A thread of the pool could not be started: ${messageOf(error)}`);
-      queueMicrotask(() => this.#gone(reason));
+      queueMicrotask(() => this.#gone(notStarted(error), true));
       return;
     }
     const { worker, port } = this.#thread;
@@ -113,14 +116,18 @@ export class PoolThread {
     this.#alarm = this.#deps.timers.set(TERMINATE_AGAIN_MS, again, { unref: true });
   }
 
-  /** What its code is doing: "" = nothing, null = unknown. */
-  async readStack(): Promise<string | null> {
+  get activeMs(): number | undefined {
+    return this.#isGone ? undefined : this.#thread?.activeMs?.();
+  }
+
+  /** What its code is doing; null = unknown. */
+  async readLastWords(): Promise<LastWords | null> {
     const { threadId } = this.#thread?.worker ?? {};
     if (threadId === undefined || this.#isGone) return null;
     const { timers } = this.#deps;
-    const stack = await readThreadStack(threadId, LOOK_MS, timers);
+    const words = await readLastWords(threadId, LOOK_MS, timers);
     await new Promise<void>((resolve) => timers.set(AFTER_LOOK_MS, resolve));
-    return stack;
+    return words;
   }
 
   #receive(posted: unknown): void {
@@ -151,7 +158,8 @@ export class PoolThread {
       for (const last of this.#thread.drain()) this.#receive(last);
       this.#thread.port.close();
     }
-    this.#gone(this.#reason(code));
+    const isShortage = isInitFailure(this.#error);
+    this.#gone(isShortage ? notStarted(this.#error) : this.#reason(code), isShortage);
   }
 
   #notEnding(): void {
@@ -163,18 +171,19 @@ export class PoolThread {
     this.#deps.onNotEnding(lost(message));
   }
 
-  #gone(reason: PlainError): void {
+  #gone(reason: PlainError, isShortage: boolean): void {
     this.#alarm?.cancel();
     this.#isGone = true;
-    this.#deps.onExited(reason);
+    this.#deps.onExited(reason, isShortage);
   }
 
   #reason(code: number): PlainError {
-    const { memoryMb } = this.#deps;
+    const { memoryMb, evaluating } = this.#deps;
     const error = this.#error;
     if ((error as { code?: unknown } | undefined)?.code === "ERR_WORKER_OUT_OF_MEMORY") {
       const limit = memoryMb > 0 ? ` It may use ${memoryMb} MB: raise \`memoryMb\`, or use less.` : "";
-      return lost(`Its thread ran out of memory.${limit}`, error);
+      const module = evaluating();
+      return lost(`Its thread ran out of memory${module ? `, while ${module} was evaluated` : ""}.${limit}`, error);
     }
     if (HoldfastError.is(error)) return toPlainError(error);
     if (this.#crash?.origin === "exit")
@@ -200,6 +209,15 @@ export class PoolThread {
 
 /** How much of one burst of output reaches the log. */
 const MAX_CHARS = 2_000;
+
+/** Node gives it where the process may have no further descriptors, processes or memory. */
+function isInitFailure(error: unknown): boolean {
+  return (error as { readonly code?: unknown } | undefined)?.code === "ERR_WORKER_INIT_FAILED";
+}
+
+function notStarted(error: unknown): PlainError {
+  return lost(`A thread of the pool could not be started: ${messageOf(error).replace(/\.$/, "")}.`, error);
+}
 
 function lost(message: string, cause?: unknown): PlainError {
   const plain = plainError("ISOLATE_THREAD_LOST", message);

@@ -33,7 +33,7 @@ export interface IsolationDebugState {
   readonly overruns: number;
   /** Threads that ended on their own. */
   readonly crashes: number;
-  /** Threads that were replaced after `recycleAfter` turns. */
+  /** Threads that were replaced: after `recycleAfter` turns, or since code that a turn had left behind kept them busy. */
   readonly recycled: number;
   /** Threads that do not end, and are left behind. */
   readonly abandoned: number;

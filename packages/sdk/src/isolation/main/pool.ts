@@ -21,7 +21,14 @@ import type { CancelSignal } from "../../execution/abort.ts";
 import { readThrown } from "../../execution/thrown.ts";
 import { nodeModule } from "../../runtime.ts";
 import { createPoolStep } from "../machines/pool-machine.ts";
-import { POOL_START, type PoolEffect, type PoolEvent, type PoolState, slotCount } from "../machines/pool-types.ts";
+import {
+  POOL_START,
+  type PoolEffect,
+  type PoolEvent,
+  type PoolState,
+  type PoolTurn,
+  slotCount,
+} from "../machines/pool-types.ts";
 import {
   areShort,
   type CodeReference,
@@ -33,9 +40,11 @@ import {
 } from "../shared/isolation-messages.ts";
 import { named } from "../shared/subject-text.ts";
 import { cellsBytes, type ThreadCells, threadCells } from "../shared/thread-cells.ts";
+import { LOOK_EVERY_MS } from "./between-turns.ts";
 import { publishPoolEvent, publishTurnStart } from "./pool-publisher.ts";
-import { type GivenTurn, PoolSlot } from "./pool-slot.ts";
+import { PoolSlot } from "./pool-slot.ts";
 import type { BodyTurn, IsolationDebugState, PoolDeps, TurnEnd } from "./pool-types.ts";
+import type { GivenTurn } from "./slot-types.ts";
 import { failedTurn, LOAD_MS } from "./turn-failures.ts";
 
 const START_BACKOFF: BackoffPolicy = { baseMs: 100, factor: 2, maxMs: 10_000, jitter: 0.2 };
@@ -50,6 +59,15 @@ interface Turn extends GivenTurn {
   abortedFor?: PlainError;
 }
 
+/** What is evaluated in which thread; by default all handlers are, too, without a memory limit. */
+export interface LoadOptions {
+  readonly memoryMb: number;
+  readonly withHandlers: boolean;
+  /** Of the first code, in the list of all that is evaluated. */
+  readonly firstPlace: number;
+  readonly moduleAt: (place: number) => string | undefined;
+}
+
 export class IsolationPool {
   /** The memory that every thread that takes part is given. */
   readonly buffer: SharedArrayBuffer;
@@ -62,6 +80,7 @@ export class IsolationPool {
   #nextKey = 1;
   #onPort: ((slot: number, port: MessagePort) => void) | undefined;
   #idleTimer: TimerHandle | undefined;
+  #lookTimer: TimerHandle | undefined;
   #backoffTimer: TimerHandle | undefined;
 
   constructor(deps: PoolDeps) {
@@ -93,16 +112,21 @@ export class IsolationPool {
     const send: GivenTurn["send"] = (thread, turn, announces, asOf) =>
       thread.post({ type: "RUN_BODY", version, turn, code, subject, input, announces, asOf }, transfer);
     const confirmation = whenConfirmed && { whenConfirmed, asOf: readClocks(this.#deps.clock) };
-    return this.#submit({ subject, budgetMs, send, module: code.module, confirmation, onBegun }, memoryMb, signal);
+    return this.#submit({ subject, budgetMs, send, module: code.module, confirmation, onBegun }, { memoryMb }, signal);
   }
 
   /**
    * Evaluates the modules of isolated code in a thread, and looks for the code there.
    * @throws HoldfastError `ISOLATE_MODULE_INVALID`, `ISOLATE_CONNECT`, `ISOLATE_THREAD_LOST`
    */
-  async load(codes: readonly CodeReference[]): Promise<void> {
-    const send: GivenTurn["send"] = (thread, turn) => thread.send({ type: "LOAD", codes }, turn);
-    const end = await this.#submit({ subject: null, budgetMs: LOAD_MS, send }, 0);
+  async load(codes: readonly CodeReference[], options: Partial<LoadOptions> = {}): Promise<void> {
+    const { memoryMb = 0, firstPlace = 0, withHandlers = true, moduleAt } = options;
+    const send: GivenTurn["send"] = (thread, turn) =>
+      thread.send({ type: "LOAD", codes, firstPlace, withHandlers }, turn);
+    const end = await this.#submit(
+      { subject: null, budgetMs: LOAD_MS, moduleAt, send },
+      { memoryMb, isImpatient: true },
+    );
     if (end.type === "done") return;
     const { code, message, cause } = end.thrown.error;
     const known = (["ISOLATE_MODULE_INVALID", "ISOLATE_CONNECT"] as const).find((one) => one === code);
@@ -147,13 +171,14 @@ export class IsolationPool {
       if (this.#driver.state.isStopped) return resolve();
       this.#onStopped.push(resolve);
       this.#idleTimer?.cancel();
+      this.#lookTimer?.cancel();
       this.#backoffTimer?.cancel();
       const reason = new HoldfastError("CONNECT_CLOSED", "The connection is closed, and its threads with it.");
       this.#send({ type: "STOP", reason: toPlainError(reason) });
     });
   }
 
-  #submit(given: Omit<GivenTurn, "key">, memoryMb: number, signal?: CancelSignal): Promise<TurnEnd> {
+  #submit(given: Omit<GivenTurn, "key">, wants: Omit<PoolTurn, "key">, signal?: CancelSignal): Promise<TurnEnd> {
     const key = this.#nextKey;
     this.#nextKey += 1;
     return new Promise((resolve) => {
@@ -164,10 +189,9 @@ export class IsolationPool {
         this.#noteFigures();
         resolve(end);
       };
-      const { subject, budgetMs, send, module, confirmation, onBegun } = given;
       const sinceMs = this.#deps.clock.monotonicMs();
-      this.#turns.set(key, { key, subject, budgetMs, send, module, confirmation, onBegun, sinceMs, settle });
-      this.#send({ type: "SUBMIT", turn: { key, memoryMb } });
+      this.#turns.set(key, { ...given, key, sinceMs, settle });
+      this.#send({ type: "SUBMIT", turn: { ...wants, key } });
       // A thread that was free wakes up meanwhile.
       if (signal === undefined || !this.#turns.has(key)) return;
       if (signal.aborted) onAbort();
@@ -190,6 +214,7 @@ export class IsolationPool {
     if (this.#driver.state.queue.length === 0) this.cells.setWaiting("main", false);
     this.#noteFigures();
     this.#watchIdle();
+    this.#watchFree();
   };
 
   /** Where the connection thread reads them, which goes on while this one is blocked. */
@@ -213,6 +238,18 @@ export class IsolationPool {
     this.#idleTimer = this.#deps.timers.set(Math.max(MIN_IDLE_CHECK_MS, idleMs / 2), check, { unref: true });
   }
 
+  /** A thread without a turn has nothing to compute. */
+  #watchFree(): void {
+    const { threads, isStopping } = this.#driver.state;
+    if (isStopping || this.#lookTimer !== undefined || threads.length === 0) return;
+    const look = (): void => {
+      this.#lookTimer = undefined;
+      for (const slot of [...this.#slots.values()]) slot.lookBetweenTurns();
+      this.#watchFree();
+    };
+    this.#lookTimer = this.#deps.timers.set(LOOK_EVERY_MS, look, { unref: true });
+  }
+
   #run(effect: PoolEffect): void {
     switch (effect.do) {
       case "SPAWN":
@@ -233,11 +270,8 @@ export class IsolationPool {
       }
       case "FAIL":
         return this.#fail(effect);
-      case "BACK_OFF": {
-        const delayMs = backoffDelayMs(START_BACKOFF, effect.failures, this.#deps.random);
-        this.#backoffTimer = this.#deps.timers.set(delayMs, () => this.#send({ type: "BACKOFF_OVER" }));
-        return;
-      }
+      case "BACK_OFF":
+        return this.#backOff(effect);
       case "STOPPED":
         for (const resolve of this.#onStopped) resolve();
         return;
@@ -255,6 +289,15 @@ export class IsolationPool {
       this.#send(event);
     };
     this.#slots.set(id, new PoolSlot({ ...this.#deps, id, slot, memoryMb, buffer, cells, send, onReady, onEnd }));
+  }
+
+  #backOff({ failures, reason }: Extract<PoolEffect, { do: "BACK_OFF" }>): void {
+    const { random, timers, log } = this.#deps;
+    const delayMs = backoffDelayMs(START_BACKOFF, failures, random);
+    this.#backoffTimer = timers.set(delayMs, () => this.#send({ type: "BACKOFF_OVER" }));
+    if (reason === null) return;
+    const next = `The next one is started in ${Math.round(delayMs)} ms; what finds no thread waits.`;
+    log("warn", `${reason.message} ${next}`, { code: reason.code });
   }
 
   #give(id: number, key: number): void {

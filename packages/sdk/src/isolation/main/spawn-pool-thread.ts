@@ -11,12 +11,26 @@ export interface PoolResourceLimits {
   readonly stackSizeMb?: number;
 }
 
+/**
+ * At its limit a thread may take 16 MB more until it ends; then Node ends the process. Of the room that new objects have by
+ * default (48 MB, Node 24: 192) more than that can become old at once. docs/code-that-computes.md has the measurements.
+ */
+const YOUNG_MB = 24;
+
+/** Of a thread with this limit of its turns; 0 = the pool's. */
+export function limitsOf(given: PoolResourceLimits, memoryMb: number): PoolResourceLimits {
+  const limits = { maxYoungGenerationSizeMb: YOUNG_MB, ...given };
+  return memoryMb > 0 ? { ...limits, maxOldGenerationSizeMb: memoryMb } : limits;
+}
+
 export interface SpawnedThread {
   readonly worker: Worker;
   /** Main's end of the port to the thread. */
   readonly port: MessagePort;
   /** What the thread has posted and main has not read. */
   readonly drain: () => readonly unknown[];
+  /** How long its event loop has not waited, since it started; undefined = this is not counted. */
+  readonly activeMs?: () => number | undefined;
 }
 
 export type SpawnPoolThread = (
@@ -65,8 +79,14 @@ export function poolThreadSpawner(script: string): SpawnPoolThread {
       workerData: { ...init, script, started: readClocks(systemClock), port: port2 } satisfies PoolThreadInit,
       transferList: [port2, ...transfer],
     });
-    return { worker, port: port1, drain: () => drained(port1) };
+    const spawned = { worker, port: port1, drain: () => drained(port1) };
+    return isNode ? { ...spawned, activeMs: () => activeMsOf(worker) } : spawned;
   };
+}
+
+function activeMsOf(worker: Worker): number | undefined {
+  const { active, idle } = worker.performance.eventLoopUtilization();
+  return idle > 0 ? active : undefined;
 }
 
 function drained(port: MessagePort): readonly unknown[] {

@@ -8,13 +8,13 @@
 import type { Session } from "node:inspector";
 import type { TimerHandle, Timers } from "@holdfast/core";
 import { nodeModule } from "../../runtime.ts";
+import { type LastWords, lastWordsOf } from "../shared/last-words.ts";
 
 /** Calls what a pool thread keeps for this; the key is `POOL_THREAD_KEY`. */
 const QUESTION = `(() => { try { return globalThis[Symbol.for("holdfast.poolThread")].lastStack() } catch { return "" } })()`;
-const MAX_LENGTH = 8_192;
 
 interface Asked {
-  readonly answer: (stack: string | null) => void;
+  readonly answer: (words: LastWords | null) => void;
   sessionId?: string;
 }
 
@@ -26,8 +26,8 @@ interface Params {
 
 let stacks: ThreadStacks | null | undefined;
 
-/** The stack of the thread, "" = it waits, null = it could not be read in time, or not in this process. */
-export async function readThreadStack(threadId: number, limitMs: number, timers: Timers): Promise<string | null> {
+/** What the thread says; null = it could not be read in time, or not in this process. */
+export async function readLastWords(threadId: number, limitMs: number, timers: Timers): Promise<LastWords | null> {
   if (stacks === undefined) stacks = ThreadStacks.open();
   return stacks === null ? null : stacks.read(threadId, limitMs, timers);
 }
@@ -75,14 +75,14 @@ class ThreadStacks {
     this.#session.post("NodeWorker.enable", { waitForDebuggerOnStart: false });
   }
 
-  read(threadId: number, limitMs: number, timers: Timers): Promise<string | null> {
+  read(threadId: number, limitMs: number, timers: Timers): Promise<LastWords | null> {
     const key = String(threadId);
     return new Promise((resolve) => {
       let limit: TimerHandle | undefined;
-      const answer = (stack: string | null): void => {
+      const answer = (words: LastWords | null): void => {
         limit?.cancel();
         this.#asked.delete(key);
-        resolve(stack);
+        resolve(words);
       };
       limit = timers.set(limitMs, () => answer(null));
       this.#asked.set(key, { answer });
@@ -108,8 +108,8 @@ class ThreadStacks {
   }
 }
 
-function answerIn(message: string): string | null {
+function answerIn(message: string): LastWords | null {
   const { result } = JSON.parse(message) as { readonly result?: { readonly result?: { readonly value?: unknown } } };
   const value = result?.result?.value;
-  return typeof value === "string" ? value.slice(0, MAX_LENGTH) : null;
+  return typeof value === "string" ? lastWordsOf(value) : null;
 }

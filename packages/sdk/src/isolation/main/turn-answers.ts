@@ -34,10 +34,10 @@ export function logOutput(
   const { functionSlug, runId, step: body } = subject ?? {};
   const id = step ?? body?.id;
   const data = subject ? { function: functionSlug, run: runId, ...(id === undefined ? {} : { step: id }) } : {};
+  if (dropped > 0) log("warn", `${dropped} lines that isolated code printed were dropped.`, data);
   for (const { level, text, logged } of lines) {
     if (logged !== undefined && onLogged) onLogged(level, logged);
     else output(level, text, data);
   }
-  if (dropped > 0) log("warn", `${dropped} lines that isolated code printed were dropped.`, data);
   cells.addLogsTaken(slot, lines.length);
 }

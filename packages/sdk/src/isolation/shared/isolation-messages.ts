@@ -16,7 +16,7 @@ import { type RequestTrace, WIRE_LIMITS } from "@holdfast/protocol";
 import type { StepEndMessage, StepStartMessage } from "../../diagnostics/channels.ts";
 
 /** Raised with every change that an older thread or main could misread. On every message. */
-export const ISOLATION_VERSION = 2;
+export const ISOLATION_VERSION = 3;
 
 /** Bytes of a body's arguments in one message: as much as events and step results of a run may be. */
 export const MAX_INPUT_BYTES = WIRE_LIMITS.maxRunStateLength;
@@ -130,8 +130,15 @@ export type PoolCommand = Header &
       }
     /** The code may begin: the work is known to be ours as of this. */
     | { readonly type: "CONFIRMED"; readonly asOf: ClockReading }
-    /** Evaluates modules and looks for the code, and for that of all handlers; answered by LOADED or FAILED. */
-    | { readonly type: "LOAD"; readonly codes: readonly CodeReference[] }
+    /** Evaluates modules and looks for the code; answered by LOADED or FAILED. */
+    | {
+        readonly type: "LOAD";
+        readonly codes: readonly CodeReference[];
+        /** In the list of all that is evaluated before the connection is made. */
+        readonly firstPlace: number;
+        /** That of all handlers, too. */
+        readonly withHandlers: boolean;
+      }
     | { readonly type: "ABORT"; readonly reason: PlainError }
     /** The port to the connection thread, instead of the one before. */
     | { readonly type: "CONNECTION_PORT"; readonly port: MessagePort }
@@ -165,10 +172,16 @@ export type PoolReport = Header &
     /** The code threw, or there is none. */
     | { readonly type: "FAILED"; readonly thrown: AnswerThrown; readonly timing: TurnTiming | null }
     | { readonly type: "LOADED" }
+    /**
+     * It does not begin with its turn, of either owner: code of an earlier one has computed in between. It ends by
+     * itself, since main may be blocked.
+     */
+    | { readonly type: "LEFT_BEHIND"; readonly busyMs: number }
     /** What code of the turn printed. */
     | {
         readonly type: "OUTPUT";
         readonly lines: readonly PrintedLine[];
+        /** Lines before these that main could not take in time. */
         readonly dropped: number;
         /** Whose body printed it; null = that of the turn's subject, or none. */
         readonly step: string | null;
@@ -217,6 +230,7 @@ const REPORT_ROWS: Readonly<Record<PoolReport["type"], true>> = {
   DONE: true,
   FAILED: true,
   LOADED: true,
+  LEFT_BEHIND: true,
   OUTPUT: true,
   LOG: true,
   STEP: true,

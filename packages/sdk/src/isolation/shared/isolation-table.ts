@@ -36,6 +36,7 @@ export const ISOLATION_TABLE = {
   DONE: row("pool->main", "answer", "turn", "ignored", "the turn fails with ISOLATE_THREAD_LOST"),
   FAILED: row("pool->main", "answer", "turn", "ignored", "the turn fails with ISOLATE_THREAD_LOST"),
   LOADED: row("pool->main", "answer", "turn", "ignored", "the turn fails with ISOLATE_THREAD_LOST"),
+  LEFT_BEHIND: row("pool->main", "answer", "turn", "ignored", "implied by the exit"),
   OUTPUT: row("pool->main", "event", "turn", "handled", "lost, diagnostics only"),
   STEP: row("pool->main", "event", "turn", "handled", "lost, diagnostics only"),
   LOG: row("pool->main", "event", "turn", "handled", "lost, diagnostics only"),

@@ -12,6 +12,12 @@ function describeSubject(subject: NamedSubject | null): string {
   return `${what} of function "${functionSlug}", run ${runId}`;
 }
 
+/** In the middle of a message. */
+export function subjectWords(subject: NamedSubject): string {
+  const text = describeSubject(subject);
+  return `${text.charAt(0).toLowerCase()}${text.slice(1)}`;
+}
+
 /** A message about what a reason says of the subject. */
 export function named(subject: NamedSubject | null, reason: string): string {
   return `${describeSubject(subject)}: ${reason.charAt(0).toLowerCase()}${reason.slice(1)}`;

@@ -10,11 +10,11 @@ export type TurnOwner = "main" | "connection";
 /** `vacant`: no thread, or one that is starting. `doomed`: main ends it; it gets no turn any more. */
 export type CellState = "vacant" | "free" | TurnOwner | "doomed";
 
-/** What a thread does in its turn: nothing yet, evaluating a module, or running the code. */
-export type TurnPhase = "waiting" | "loading" | "running";
+/** What a thread does in its turn: nothing yet, evaluating a module, asking main whether it may begin, running the code. */
+export type TurnPhase = "waiting" | "loading" | "asking" | "running";
 
 const STATES: readonly CellState[] = ["vacant", "free", "main", "connection", "doomed"];
-const PHASES: readonly TurnPhase[] = ["waiting", "loading", "running"];
+const PHASES: readonly TurnPhase[] = ["waiting", "loading", "asking", "running"];
 
 /** What main says of the pool for others to read; whether a thread has a turn is in its own cells. */
 export interface PoolFigures {
@@ -38,13 +38,14 @@ const COUNTS = ["threads", "queued", "overruns", "crashes", "recycled", "abandon
 const HAS_OLDEST = FIGURES + COUNTS.length;
 const OLDEST_SINCE = HAS_OLDEST + 1;
 const POOL_CELLS = OLDEST_SINCE + 1;
-const THREAD_CELLS = 6;
+const THREAD_CELLS = 7;
 const STATUS = 0;
 const PHASE = 1;
 const SINCE = 2;
 const LOGS_TAKEN = 3;
 const MEMORY = 4;
 const LOADING = 5;
+const KEPT_BUSY = 6;
 
 /** A status is turn * 8 + state: what is compared names the turn, too. Turns begin again after 2^27. */
 const STATE_BITS = 3;
@@ -79,8 +80,13 @@ export interface ThreadCells {
   setPhase(slot: number, phase: TurnPhase, monotonicMs: number): void;
   /** Pool thread: it evaluates the module at this place of the list that main gave it, or null: none. */
   setLoading(slot: number, index: number | null): void;
-  /** Of any thread; null = none does. */
-  readLoading(): number | null;
+  /** Of any thread, or of this one; null = none does. */
+  readLoading(slot?: number): number | null;
+  /** Main: whether the thread, which is free, has computed all the same. It is not to begin with a turn then. */
+  setKeptBusy(slot: number, isBusy: boolean): void;
+  isKeptBusy(slot: number): boolean;
+  /** Whether the thread has this turn, of either owner: it is not over, and not ended by main. */
+  hasTurn(slot: number, turn: number): boolean;
   read(slot: number): { readonly state: CellState; readonly turn: number; readonly memoryMb: number };
   readPhase(slot: number, monotonicMs: number): { readonly phase: TurnPhase; readonly forMs: number };
   /** How many threads have a turn. */
@@ -135,6 +141,7 @@ export function threadCells(buffer: SharedArrayBuffer): ThreadCells {
       store(slot, LOGS_TAKEN, 0);
       store(slot, PHASE, 0);
       store(slot, LOADING, 0);
+      store(slot, KEPT_BUSY, 0);
       force(slot, "vacant");
     },
     vacate: (slot) => force(slot, "vacant"),
@@ -165,6 +172,7 @@ export function threadCells(buffer: SharedArrayBuffer): ThreadCells {
       store(slot, PHASE, PHASES.indexOf(phase));
     },
     ...notesIn(cells, slots),
+    hasTurn: (slot, turn) => hasTurn(load(slot), turn),
     read: (slot) => {
       const status = load(slot);
       return { state: stateIn(status), turn: turnIn(status), memoryMb: load(slot, MEMORY) };
@@ -181,25 +189,27 @@ export function threadCells(buffer: SharedArrayBuffer): ThreadCells {
     ...figuresIn(cells),
     setWaiting: (owner, isWaiting) => void Atomics.store(cells, waitingCell(owner), isWaiting ? 1 : 0),
     isWaiting: (owner) => Atomics.load(cells, waitingCell(owner)) !== 0,
-    addLogsTaken: (slot, count) => void Atomics.add(cells, at(slot, LOGS_TAKEN), count),
-    readLogsTaken: (slot) => load(slot, LOGS_TAKEN),
   };
 }
 
-function notesIn(
-  cells: Int32Array,
-  slots: number,
-): Pick<ThreadCells, "setLoading" | "readLoading" | "setHeard" | "isHeard"> {
-  const at = (slot: number): number => POOL_CELLS + slot * THREAD_CELLS + LOADING;
+type Notes = "setLoading" | "readLoading" | "setKeptBusy" | "isKeptBusy" | "setHeard" | "isHeard" | "addLogsTaken";
+type NotesOnThreads = Pick<ThreadCells, Notes | "readLogsTaken">;
+
+function notesIn(cells: Int32Array, slots: number): NotesOnThreads {
+  const at = (slot: number, cell: number): number => POOL_CELLS + slot * THREAD_CELLS + cell;
   return {
-    setLoading: (slot, index) => void Atomics.store(cells, at(slot), index === null ? 0 : index + 1),
-    readLoading: () => {
-      const places = Array.from({ length: slots }, (_, slot) => Atomics.load(cells, at(slot)));
-      const place = places.find((one) => one > 0);
+    setLoading: (slot, index) => void Atomics.store(cells, at(slot, LOADING), index === null ? 0 : index + 1),
+    readLoading: (given) => {
+      const asked = given === undefined ? Array.from({ length: slots }, (_, slot) => slot) : [given];
+      const place = asked.map((slot) => Atomics.load(cells, at(slot, LOADING))).find((one) => one > 0);
       return place === undefined ? null : place - 1;
     },
+    setKeptBusy: (slot, isBusy) => void Atomics.store(cells, at(slot, KEPT_BUSY), isBusy ? 1 : 0),
+    isKeptBusy: (slot) => Atomics.load(cells, at(slot, KEPT_BUSY)) !== 0,
     setHeard: (isHeard) => void Atomics.store(cells, HEARD, isHeard ? 1 : 0),
     isHeard: () => Atomics.load(cells, HEARD) !== 0,
+    addLogsTaken: (slot, count) => void Atomics.add(cells, at(slot, LOGS_TAKEN), count),
+    readLogsTaken: (slot) => Atomics.load(cells, at(slot, LOGS_TAKEN)),
   };
 }
 

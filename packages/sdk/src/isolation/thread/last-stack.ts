@@ -18,12 +18,13 @@ interface Place {
 const MAX_FRAMES = 20;
 const MAX_READ_FRAMES = 60;
 const MAX_FILE_BYTES = 8 * 1024 * 1024;
+const MAX_LENGTH = 8_192;
 const OWN_SCRIPT = "holdfast-pool-thread.cjs";
 
-/** Innermost first, one line a frame. "" = no code is running: it waits for something. */
-export function lastStack(): string {
+/** `above`: what main calls to ask. Innermost first, one line a frame. "" = no code is running: it waits for something. */
+export function lastStack(above: () => unknown): string {
   try {
-    const places = placesOf(lastStack);
+    const places = placesOf(above);
     // The first have neither name nor file: they are the inspector's question.
     const running = places.slice(places.findIndex(({ functionName, file }) => functionName !== "" || file !== ""));
     const outermost = running.findLastIndex(({ file }) => isApps(file));
@@ -34,7 +35,8 @@ export function lastStack(): string {
         const place = file === "" ? "native" : `${file}:${line}:${column}`;
         return functionName === "" ? `    at ${place}` : `    at ${functionName} (${place})`;
       })
-      .join("\n");
+      .join("\n")
+      .slice(0, MAX_LENGTH);
   } catch {
     return "";
   }

@@ -9,6 +9,7 @@ import {
   type Clock,
   type ClockReading,
   type HoldfastError,
+  messageOf,
   type PlainError,
   toPlainError,
   unreachable,
@@ -27,8 +28,9 @@ import {
 } from "../shared/isolation-messages.ts";
 import { unpacked } from "../shared/packed-messages.ts";
 import { readCommand } from "../shared/read-messages.ts";
-import type { ThreadCells } from "../shared/thread-cells.ts";
+import type { ThreadCells, TurnOwner, TurnPhase } from "../shared/thread-cells.ts";
 import type { Code, CodeFinder } from "./code-finder.ts";
+import type { LeftBehind } from "./left-behind.ts";
 
 /** Turns of the connection thread's, and what has to be sent to it. */
 export interface PoolHandlers {
@@ -47,6 +49,10 @@ export interface PoolTurnsDeps {
   readonly clock: Clock;
   readonly finder: Pick<CodeFinder, "known" | "find">;
   readonly post: (report: PoolReport) => void;
+  /** Absent: turns leave nothing behind. */
+  readonly leftBehind?: LeftBehind;
+  /** Before it is said that a turn is over: what its code printed is sent. */
+  readonly onEnding?: () => void;
   /** Ends the thread. */
   readonly exit: () => void;
 }
@@ -67,6 +73,8 @@ interface CurrentTurn {
  * TURNS-1. Code begins only in the turn that the cells say the thread has, looked at after it was said to begin.
  * TURNS-2. Code begins only where main knew a short time ago that the work is ours; else main is asked, and the code waits.
  * TURNS-3. A turn that main has ended is answered by nothing.
+ * TURNS-4. No turn of either owner begins in a thread in which code of an earlier one computes: the thread says so and
+ *     ends, and another one gets the turn.
  */
 export class PoolTurns {
   /** Whole handlers, where there are any. */
@@ -90,15 +98,24 @@ export class PoolTurns {
   }
 
   return(turn: number): void {
+    this.#deps.onEnding?.();
     this.#current = undefined;
     this.send({ type: "RETURNED" }, turn);
+    this.#deps.leftBehind?.onTurnEnd();
+  }
+
+  /** Whether this is whose code the thread is to run now. */
+  isCurrent({ requestId, step }: Pick<TurnSubject, "requestId" | "step">): boolean {
+    const subject = this.#current?.subject;
+    if (subject?.requestId !== requestId) return false;
+    return subject.step === undefined || (subject.step.hash === step?.hash && subject.step.attempt === step.attempt);
   }
 
   send(report: Unaddressed<PoolReport>, turn = this.#current?.turn ?? 0): void {
     this.#deps.post({ ...report, version: ISOLATION_VERSION, turn } satisfies PoolReport);
   }
 
-  setPhase(phase: "waiting" | "loading" | "running"): void {
+  setPhase(phase: TurnPhase): void {
     const { cells, slot, clock } = this.#deps;
     cells.setPhase(slot, phase, clock.monotonicMs());
   }
@@ -115,8 +132,10 @@ export class PoolTurns {
   #take(command: PoolCommand): void {
     switch (command.type) {
       case "RUN_BODY":
+        if (this.#refuses(command.turn)) return;
         return this.#begin(command.turn, command.subject, (source) => this.#runBody(command, source));
       case "LOAD":
+        if (this.#refuses(command.turn)) return;
         return this.#begin(command.turn, null, () => this.#load(command));
       case "CONFIRMED":
         return this.#current?.turn === command.turn ? this.#current.onConfirmed?.(command.asOf) : undefined;
@@ -124,12 +143,39 @@ export class PoolTurns {
         if (this.#current?.turn === command.turn) this.#current.controller.abort(abortReason(command.reason));
         return;
       case "CONNECTION_PORT":
-        return this.handlers ? this.handlers.connect(command.port) : command.port.close();
+        return this.#connect(command.port);
       case "END":
         return this.#deps.exit();
       default:
         return unreachable(command);
     }
+  }
+
+  #connect(port: MessagePort): void {
+    if (this.handlers === undefined) return port.close();
+    // Before the handlers hear it: they say that a turn has begun, and it is theirs then.
+    port.addEventListener("message", (event: Event) => {
+      const { type, turn } = (event as Event & { readonly data: { readonly type?: unknown; readonly turn?: unknown } })
+        .data;
+      if (type !== "EXECUTION_REQUEST" || typeof turn !== "number") return;
+      if (this.#isOver(turn, "connection") || this.#refuses(turn)) event.stopImmediatePropagation();
+    });
+    this.handlers.connect(port);
+  }
+
+  #isOver(turn: number, owner: TurnOwner): boolean {
+    const status = this.#deps.cells.read(this.#deps.slot);
+    return status.state !== owner || status.turn !== turn;
+  }
+
+  /** Code of an earlier turn is in the way: nothing of this one begins. */
+  #refuses(turn: number): boolean {
+    const { leftBehind, cells, slot, exit } = this.#deps;
+    const busyMs = leftBehind?.busyMs(cells.isKeptBusy(slot)) ?? null;
+    if (busyMs === null) return false;
+    this.send({ type: "LEFT_BEHIND", busyMs }, turn);
+    exit();
+    return true;
   }
 
   #begin(turn: number, subject: TurnSubject | null, code: (source: SignalSource) => Answer | Promise<Answer>): void {
@@ -141,14 +187,27 @@ export class PoolTurns {
   }
 
   #end(turn: number, answer: Answer): void {
+    const { cells, slot, onEnding, leftBehind } = this.#deps;
+    onEnding?.();
+    const isOfRun = this.#current?.subject !== null;
     this.#current = undefined;
     // Main has given it up, and ends this thread.
-    if (!this.#deps.cells.release(this.#deps.slot, turn)) return;
-    if (answer.type === "DONE") {
+    if (!cells.release(slot, turn)) return;
+    this.#answer(turn, answer);
+    this.#setFree();
+    // What modules do once they are evaluated is not what a turn left behind.
+    if (isOfRun) leftBehind?.onTurnEnd();
+  }
+
+  /** The turn is over: main hears how, whatever the answer has in it. */
+  #answer(turn: number, answer: Answer): void {
+    try {
+      if (answer.type !== "DONE") return this.send(answer, turn);
       const { type, json, timing } = answer;
       this.#deps.post({ type, version: ISOLATION_VERSION, turn, json, timing });
-    } else this.send(answer, turn);
-    this.#setFree();
+    } catch (raw) {
+      this.send({ type: "FAILED", thrown: readThrown(new Error(messageOf(raw))), timing: null }, turn);
+    }
   }
 
   /** An owner that waits tries to claim the thread then. */
@@ -220,7 +279,7 @@ export class PoolTurns {
   async #confirmed(source: SignalSource): Promise<ClockReading> {
     const asOf = await new Promise<ClockReading>((resolve) => {
       if (this.#current) this.#current.onConfirmed = resolve;
-      this.setPhase("waiting");
+      this.setPhase("asking");
       this.send({ type: "UNCONFIRMED" });
     });
     source.signal.throwIfAborted();
@@ -229,19 +288,19 @@ export class PoolTurns {
 
   /** Main ends a turn that was not begun and gives it to another thread: said to begin first, then looked at. */
   #checkTurn(turn: number): void {
-    const status = this.#deps.cells.read(this.#deps.slot);
-    if (status.state !== "main" || status.turn !== turn) throw new Error("The turn is over.");
+    if (this.#isOver(turn, "main")) throw new Error("The turn is over.");
   }
 
-  async #load({ codes }: Extract<PoolCommand, { type: "LOAD" }>): Promise<Answer> {
+  async #load({ codes, firstPlace, withHandlers }: Extract<PoolCommand, { type: "LOAD" }>): Promise<Answer> {
     const { cells, slot, finder } = this.#deps;
     this.setPhase("loading");
     try {
       for (const [index, code] of codes.entries()) {
-        cells.setLoading(slot, index);
+        cells.setLoading(slot, firstPlace + index);
         await finder.find(code);
       }
-      await this.handlers?.check((index) => cells.setLoading(slot, codes.length + index));
+      const afterCodes = firstPlace + codes.length;
+      if (withHandlers) await this.handlers?.check((index) => cells.setLoading(slot, afterCodes + index));
       return { type: "LOADED" };
     } catch (raw) {
       return { type: "FAILED", thrown: readThrown(raw), timing: null };

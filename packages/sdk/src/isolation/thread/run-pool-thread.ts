@@ -3,16 +3,24 @@
  * ends.
  */
 import { type Clock, type Log, type LoggerLike, type PlainError, plainError, toPlainError } from "@holdfast/core";
-import { currentExecution, currentSignal, publishCurrentExecution } from "../../execution/current.ts";
+import {
+  type CurrentExecution,
+  currentExecution,
+  currentSignal,
+  publishCurrentExecution,
+} from "../../execution/current.ts";
 import { POOL_THREAD_KEY, type PoolThreadGlobal } from "../../steps/isolated.ts";
 import { provideStepSignal } from "../../steps/step-signal.ts";
 import type { PoolReport, PoolThreadInit, TurnSubject } from "../shared/isolation-messages.ts";
+import type { LastWords } from "../shared/last-words.ts";
 import { packed } from "../shared/packed-messages.ts";
+import type { NamedSubject } from "../shared/subject-text.ts";
 import { type ThreadCells, threadCells } from "../shared/thread-cells.ts";
 import { type CodeFinder, createCodeFinder, importOrRequire, whileEvaluated } from "./code-finder.ts";
 import { forwardingLogger } from "./forwarding-logger.ts";
 import { lastStack } from "./last-stack.ts";
-import { captureOutput, type Print } from "./output.ts";
+import { LeftBehind, loopTimes, whenIdleIsCounted } from "./left-behind.ts";
+import { type CapturedOutput, captureOutput } from "./output.ts";
 import { type PoolHandlers, PoolTurns } from "./pool-turns.ts";
 import { StepForwarder } from "./step-forwarder.ts";
 import type { ImportModule } from "./tsx-loader.ts";
@@ -53,7 +61,7 @@ class PoolThreadRunner {
   readonly #finder: CodeFinder;
   readonly #turns: PoolTurns;
   readonly #steps = new StepForwarder((step) => this.#turns.send({ type: "STEP", step }));
-  #print: Print = () => {};
+  #output: CapturedOutput = { print: () => {}, flush: () => {} };
   #isEnding = false;
 
   constructor(init: PoolThreadInit, { clock, importModule, makeHandlers }: PoolThreadPorts) {
@@ -63,6 +71,8 @@ class PoolThreadRunner {
     const turns = new PoolTurns({
       ...{ slot: init.slot, cells: this.#cells, clock, finder: this.#finder },
       post: (report) => init.port.postMessage(packed(report)),
+      leftBehind: new LeftBehind(loopTimes()),
+      onEnding: () => this.#output.flush(),
       exit: () => {
         this.#isEnding = true;
         process.exit(0);
@@ -79,7 +89,7 @@ class PoolThreadRunner {
         turns.send({ type: "LENT", subject, budgetMs });
       },
       onReturned: (turn) => turns.return(turn),
-      loggerOf: (appId) => forwardingLogger(appId, (...line) => this.#print(...line)),
+      loggerOf: (appId) => forwardingLogger(appId, (...line) => this.#output.print(...line)),
       log: (level, message, data = {}, inWords = []) => turns.send({ type: "LOG", level, message, data, inWords }),
     });
   }
@@ -87,18 +97,28 @@ class PoolThreadRunner {
   start(): void {
     const { slot, port } = this.#init;
     const refuseConnect = (): never => this.#finder.refuseConnect();
-    const shown: PoolThreadGlobal = { currentExecution, lastStack, refuseConnect };
+    const onAsked = (): string => this.#lastWords(onAsked);
+    const shown: PoolThreadGlobal = { currentExecution, lastStack: onAsked, refuseConnect };
     Object.defineProperty(globalThis, POOL_THREAD_KEY, { value: shown });
     publishCurrentExecution();
     provideStepSignal(currentSignal);
-    this.#print = captureOutput({
-      send: (lines, dropped) =>
-        this.#turns.send({ type: "OUTPUT", lines, dropped, step: currentExecution()?.step?.id ?? null }),
+    this.#output = captureOutput({
+      send: (lines, dropped, step) => this.#turns.send({ type: "OUTPUT", lines, dropped, step }),
+      step: () => currentExecution()?.step?.id ?? null,
       taken: () => this.#cells.readLogsTaken(slot),
     });
     this.#reportEnds();
     port.on("message", (posted: unknown) => this.#turns.receive(posted));
-    this.#turns.begin();
+    whenIdleIsCounted(() => this.#turns.begin());
+  }
+
+  /** What main asks in the middle of the code, before it ends the thread. */
+  #lastWords(above: () => unknown): string {
+    const stack = lastStack(above);
+    const running = currentExecution();
+    const isOwn = running === undefined || this.#turns.isCurrent(running);
+    this.#output.flush();
+    return JSON.stringify({ stack, leftBy: isOwn ? null : namedSubject(running) } satisfies LastWords);
   }
 
   /** Last words; the exit itself main sees by itself. */
@@ -106,6 +126,7 @@ class PoolThreadRunner {
     const crash = (origin: Crash["origin"], thrown: PlainError): void => {
       if (this.#isEnding) return;
       this.#isEnding = true;
+      this.#output.flush();
       const error = { ...thrown, message: `${thrown.message.replace(/\.$/, "")}${whileEvaluated()}.` };
       this.#turns.send({ type: "CRASHING", origin, error });
       this.#turns.handlers?.onCrash(endOfThread(origin, error));
@@ -113,6 +134,10 @@ class PoolThreadRunner {
     process.on("uncaughtExceptionMonitor", (error, origin) => crash(origin, toPlainError(error)));
     process.on("exit", (code) => crash("exit", toPlainError(new Error(`process.exit(${code}) was called.`))));
   }
+}
+
+function namedSubject({ runId, functionSlug, step }: CurrentExecution): NamedSubject {
+  return { runId, functionSlug, ...(step ? { step: { id: step.id, attempt: step.attempt } } : {}) };
 }
 
 /** As main has it: main may be blocked while the connection thread has to answer for the turn. */
