@@ -12,7 +12,10 @@ export const IsolationSchema = Type.Object(
     ),
     overruns: Type.Integer({ description: "Turns that were ended because they exceeded their budget." }),
     crashes: Type.Integer({ description: "Threads that ended on their own." }),
-    recycled: Type.Integer({ description: "Threads that were replaced after their number of turns (`recycleAfter`)." }),
+    recycled: Type.Integer({
+      description:
+        "Threads that were replaced after their number of turns (`recycleAfter`), or because a turn had left code that computes.",
+    }),
     abandoned: Type.Integer({ description: "Threads that could not be ended, and were left behind." }),
   },
   {
