@@ -79,8 +79,8 @@ export const ISOLATION_GUARDS: readonly Guard[] = [
     edits: [
       {
         file: `${ISOLATION}/main/pool-thread.ts`,
-        find: "this.#gone(this.#reason(code));",
-        replace: "void this.#reason(code);",
+        find: "this.#gone(isShortage ? notStarted(this.#error) : this.#reason(code), isShortage);",
+        replace: "void (isShortage ? notStarted(this.#error) : this.#reason(code));",
       },
     ],
   },

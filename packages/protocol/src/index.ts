@@ -45,6 +45,7 @@ export { EXTENDED_INTERVALS, PLAIN_INTERVALS, TIMEOUTS, WORKER_FALLBACK_INTERVAL
 export { isRecord, jsonNestsDeeperThan } from "./json-text.ts";
 export {
   CONNECT_PATH,
+  EVENT_LIMITS,
   FLUSH_PATH,
   PROTOBUF_CONTENT_TYPE,
   RUNS_PATH,

@@ -1,8 +1,8 @@
 /** Says of values that JSON cannot take, or takes too deep, what is wrong and where. */
 import { type ErrorCode, HoldfastError, messageOf } from "@holdfast/core";
-import { jsonNestsDeeperThan, WIRE_LIMITS } from "@holdfast/protocol";
+import { EVENT_LIMITS, jsonNestsDeeperThan } from "@holdfast/protocol";
 
-const { maxDataDepth: MAX_DEPTH } = WIRE_LIMITS;
+const { maxDataDepth: MAX_DEPTH } = EVENT_LIMITS;
 /** Of a value that nests so deep its first names tell where to look. */
 const NAMED_LEVELS = 5;
 const MAX_VALUES = 1_000_000;

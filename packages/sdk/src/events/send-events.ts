@@ -3,7 +3,7 @@
  * `send-http.ts` makes the call and repeats it.
  */
 import { type Clock, describeValue, HoldfastError, MAX_DURATION_MS, messageOf } from "@holdfast/core";
-import { isRecord, WIRE_LIMITS } from "@holdfast/protocol";
+import { EVENT_LIMITS, isRecord } from "@holdfast/protocol";
 import { traceFields } from "../telemetry/tracing.ts";
 import { attachedSchema, isStandardSchema, type OutgoingEvent, type SchemaMap, validateData } from "./event-types.ts";
 import { eventBase, type GatewayAccess } from "./gateway-access.ts";
@@ -63,9 +63,9 @@ async function encodeEvents(
   schemas: SchemaMap | undefined,
   clock: Clock,
 ): Promise<string> {
-  if (events.length > WIRE_LIMITS.maxEventsPerRequest) {
+  if (events.length > EVENT_LIMITS.maxEventsPerRequest) {
     throw invalid(
-      `${events.length} events are too many for one send(): the limit is ${WIRE_LIMITS.maxEventsPerRequest}.`,
+      `${events.length} events are too many for one send(): the limit is ${EVENT_LIMITS.maxEventsPerRequest}.`,
     );
   }
   const texts: string[] = [];
@@ -111,9 +111,9 @@ function checkEvent(
   if (typeof name !== "string") {
     throw invalid(`The name of an event must be a non-empty string, not ${describeValue(name)}.`);
   }
-  if (name.length > WIRE_LIMITS.maxEventNameLength) {
+  if (name.length > EVENT_LIMITS.maxEventNameLength) {
     throw invalid(
-      `The event name "${name.slice(0, 40)}..." is longer than ${WIRE_LIMITS.maxEventNameLength} characters.`,
+      `The event name "${name.slice(0, 40)}..." is longer than ${EVENT_LIMITS.maxEventNameLength} characters.`,
     );
   }
   if (name.includes("\0")) throw invalid(`The event name ${JSON.stringify(name)} contains a NUL character.`);
@@ -163,7 +163,7 @@ function encodeEvent(event: OutgoingEvent, trace: object): string {
  * @throws HoldfastError `EVENT_INVALID`
  */
 export function checkSize(text: string, what: string): void {
-  const { maxEventBytes } = WIRE_LIMITS;
+  const { maxEventBytes } = EVENT_LIMITS;
   if (text.length * 3 <= maxEventBytes || new TextEncoder().encode(text).length <= maxEventBytes) return;
   throw invalid(`${what} is larger than ${maxEventBytes} bytes; send a reference to large data.`);
 }

@@ -1,6 +1,6 @@
 /** Sends a signal to the run that waits for it. `send-http.ts` makes the call and repeats it. */
 import { HoldfastError } from "@holdfast/core";
-import { isRecord, WIRE_LIMITS } from "@holdfast/protocol";
+import { EVENT_LIMITS, isRecord } from "@holdfast/protocol";
 import { apiBase, type GatewayAccess } from "./gateway-access.ts";
 import { checkDepth } from "./json-depth.ts";
 import { callFailed, callSigned, type Judgement, jsonRecord, jsonText, refused, type SendPorts } from "./send-http.ts";
@@ -46,10 +46,10 @@ function encode(signal: unknown, data: unknown): string {
       'sendSignal() needs the signal\'s name: { signal: "order-42-approved" }.',
     );
   }
-  if (signal.length > WIRE_LIMITS.maxSignalLength || signal.includes("\0")) {
+  if (signal.length > EVENT_LIMITS.maxSignalLength || signal.includes("\0")) {
     throw new HoldfastError(
       "OPTION_INVALID",
-      `A signal's name must have at most ${WIRE_LIMITS.maxSignalLength} characters and no NUL, not ${JSON.stringify(signal.slice(0, 40))}.`,
+      `A signal's name must have at most ${EVENT_LIMITS.maxSignalLength} characters and no NUL, not ${JSON.stringify(signal.slice(0, 40))}.`,
     );
   }
   const what = `The data of signal "${signal}"`;

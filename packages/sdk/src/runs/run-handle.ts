@@ -140,7 +140,7 @@ function cancelledOf({ id, functionId, error }: Run): HoldfastError {
   const why = typeof message === "string" ? `: ${message}` : ".";
   const failure = isPlainError(cause) ? { cause: reviveError(cause) } : {};
   const cancelled = new HoldfastError("RUN_CANCELLED", `Run ${id} of "${functionId}" was cancelled${why}`, failure);
-  return isRecord(compensation) ? Object.assign(cancelled, { compensation }) : cancelled;
+  return Object.assign(cancelled, compensation && { compensation });
 }
 
 /** As the error that the function has thrown. */

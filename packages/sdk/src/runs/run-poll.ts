@@ -42,8 +42,7 @@ export async function untilEnded(
   /** When a gateway told of it last, or the wait began; when the answer to the last call was due. */
   let heardMs = clock.monotonicMs();
   let dueMs = 0;
-  /** Of calls that failed since then: when that began, and the last error. */
-  let failedMs: number | null = null;
+  /** Of the last call, if it failed. */
   let cause: unknown;
   let missingMs: number | null = null;
   for (let failures = 0; !signal.aborted; ) {
@@ -56,7 +55,8 @@ export async function untilEnded(
       last = run;
       heardMs = clock.monotonicMs();
       isKnown = true;
-      missingMs = failedMs = null;
+      missingMs = null;
+      cause = undefined;
       failures = 0;
       const next = run.endedMs === null ? null : run.continuedAs;
       if (run.endedMs !== null && !next) return run;
@@ -68,7 +68,6 @@ export async function untilEnded(
       failures += 1;
       cause = error;
       const nowMs = clock.monotonicMs();
-      failedMs ??= isOfNetwork(error) ? nowMs : askedMs;
       if (isMissing(error)) missingMs ??= nowMs;
       const isBrief = isKnown && isMissing(error) && nowMs - (missingMs ?? nowMs) < MISSING_MS;
       if (nowMs - heardMs > PATIENCE_MS || (isFinal(error) && !isBrief)) throw error;
@@ -76,27 +75,17 @@ export async function untilEnded(
     }
   }
   const nowMs = clock.monotonicMs();
-  const head = `Run ${asked.id} had not ended in time`;
-  if (failedMs !== null) {
-    const what = isOfNetwork(cause) ? "could be reached" : "could tell of it";
-    const text = `${head}${unsure(isKnown, what, nowMs - failedMs)} ${messageOf(cause)}`;
-    return new HoldfastError("RUN_RESULT_TIMEOUT", text, { cause });
-  }
-  const recent = nowMs - dueMs > SLACK_MS ? undefined : last;
-  const text = recent ? stateOf(recent) : unsure(isKnown, "has answered", nowMs - heardMs);
-  return new HoldfastError("RUN_RESULT_TIMEOUT", head + text);
+  const isFresh = cause === undefined && nowMs - dueMs <= SLACK_MS;
+  const text = isFresh && last ? stateOf(last) : unsure(isKnown, nowMs - heardMs);
+  const why = cause === undefined ? "" : ` ${messageOf(cause)}`;
+  return new HoldfastError("RUN_RESULT_TIMEOUT", `Run ${asked.id} had not ended in time: ${text}${why}`, { cause });
 }
-
-/** As `fetch` rejects where there is no connection. */
-const isOfNetwork = (error: unknown): boolean => HoldfastError.is(error) && error.cause instanceof TypeError;
 
 /** What is known of the run may be out of date. */
-function unsure(isKnown: boolean, what: string, forMs: number): string {
-  if (!isKnown) return ": no gateway has said yet whether there is such a run.";
-  const seconds = Number((forMs / 1_000).toFixed(1));
-  return `, as far as is known: for ${seconds} s no gateway ${what}. Whether it goes on is not known.`;
-}
+const unsure = (isKnown: boolean, forMs: number): string =>
+  isKnown
+    ? `no gateway has told of it for ${Math.round(forMs / 100) / 10} s, so whether it goes on is not known.`
+    : "no gateway has said yet whether there is such a run.";
 
-function stateOf({ status, waiting }: Pick<Run, "status" | "waiting">): string {
-  return `: it is ${status}${waiting ? `. ${waiting.message.replace(/\.$/, "")}` : ""}. It goes on.`;
-}
+const stateOf = ({ status, waiting }: Pick<Run, "status" | "waiting">): string =>
+  `it is ${status}${waiting ? `. ${waiting.message.replace(/\.$/, "")}` : ""}. It goes on.`;

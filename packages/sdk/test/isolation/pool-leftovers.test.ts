@@ -40,7 +40,7 @@ test.each([
   [1, 600],
   [2, 800],
   [6, 400],
-])("%d timers that compute for %d ms each, left behind, cost no other turn its attempt", async (timers, ms) => {
+])("TURNS-4: %d timers that compute for %d ms each, left behind, cost no other turn its attempt", async (timers, ms) => {
   await using code = await isolatedModule(LEAVING);
   await using test = await testPool({ threads: 1 });
   await test.run(code.url, "leaves", { args: [timers, ms], subject: subjectOf("guilty", "leave") });

@@ -60,7 +60,7 @@ describe("The handle of a run that there is not", () => {
     const waiting = unknown.handle.result({ timeout: "2s" });
     await expect(settled(waiting, unknown.clock)).rejects.toMatchObject(late);
     const known = handleOf([[503, "busy"]], true);
-    const unsure = { code: "RUN_RESULT_TIMEOUT", message: expect.stringMatching(/Whether it goes on is not known/) };
+    const unsure = { code: "RUN_RESULT_TIMEOUT", message: expect.stringMatching(/whether it goes on is not known/) };
     await expect(settled(known.handle.result({ timeout: "2s" }), known.clock)).rejects.toMatchObject(unsure);
   });
 

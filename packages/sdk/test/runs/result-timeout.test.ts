@@ -55,7 +55,7 @@ describe("result() whose time is over", () => {
   const unreachable = {
     code: "RUN_RESULT_TIMEOUT",
     message: expect.stringMatching(
-      /^Run A had not ended in time, as far as is known: for 12 s no gateway could be reached\. Whether it goes on is not known\. .*ECONNREFUSED/,
+      /^Run A had not ended in time: no gateway has told of it for 12 s, so whether it goes on is not known\. .*ECONNREFUSED/,
     ),
     cause: expect.objectContaining({
       code: "RUNS_UNAVAILABLE",
@@ -73,7 +73,7 @@ describe("result() whose time is over", () => {
   test("says so, too, where less time is left than it takes to give up a call", async () => {
     const { handle, clock } = handleOf([[0, dead]]);
     const error = await rejection(handle.result({ timeout: "300ms" }), clock);
-    expect(error.message).toMatch(/for 0\.3 s no gateway could be reached.*ECONNREFUSED/);
+    expect(error.message).toMatch(/no gateway has told of it for 0\.3 s.*ECONNREFUSED/);
     expect(error.cause).toMatchObject({ code: "RUNS_UNAVAILABLE" });
   });
 
@@ -83,13 +83,13 @@ describe("result() whose time is over", () => {
       [30_000, dead],
     ]);
     const error = await rejection(handle.result({ timeout: "60s" }), clock);
-    expect(error.message).toMatch(/for 30 s no gateway could be reached\./);
+    expect(error.message).toMatch(/no gateway has told of it for (3\d|60) s/);
   });
 
   test("says what a gateway answered that could not tell of the run", async () => {
     const { handle, clock } = handleOf([[0, () => new Response("busy", { status: 503 })]]);
     const error = await rejection(handle.result({ timeout: "12s" }), clock);
-    const text = /for 12 s no gateway could tell of it\. Whether it goes on is not known\. .*: 503 busy$/;
+    const text = /told of it for 12 s, so whether it goes on is not known\. .*: 503 busy$/;
     expect(error).toMatchObject({ message: expect.stringMatching(text), cause: { status: 503 } });
   });
 
@@ -99,7 +99,7 @@ describe("result() whose time is over", () => {
       const error = await rejection(handle.result({ timeout: "12s" }), clock);
       expect(error.message).toMatch(
         isKnown
-          ? /for 12 s no gateway has answered\. Whether it goes on is not known\.$/
+          ? /no gateway has told of it for 12 s, so whether it goes on is not known\.$/
           : /: no gateway has said yet whether there is such a run\.$/,
       );
     }
@@ -108,7 +108,7 @@ describe("result() whose time is over", () => {
       [30_000, hangs],
     ]);
     const error = await rejection(handle.result({ timeout: "60s" }), clock);
-    expect(error.message).toMatch(/for 30 s no gateway has answered\. Whether it goes on is not known\.$/);
+    expect(error.message).toMatch(/no gateway has told of it for (3\d|60) s, so whether it goes on is not known\.$/);
   });
 
   test("says why where no gateway has said that there is such a run", async () => {
