@@ -40,16 +40,19 @@ test.each([
   [1, 600],
   [2, 800],
   [6, 400],
-])("TURNS-4: %d timers that compute for %d ms each, left behind, cost no other turn its attempt", async (timers, ms) => {
-  await using code = await isolatedModule(LEAVING);
-  await using test = await testPool({ threads: 1 });
-  await test.run(code.url, "leaves", { args: [timers, ms], subject: subjectOf("guilty", "leave") });
-  await isBusy(code.url);
-  await untilReplaced(test, code.url);
-  expect(test.pool.debugState()).toMatchObject({ busy: 0, queued: 0, overruns: 0, crashes: 0, recycled: 1 });
-  const line = test.logs.find(({ message }) => message.includes("left behind"));
-  expect(line).toMatchObject({ level: "warn", data: { code: "ISOLATE_THREAD_LOST", function: "app-fn" } });
-});
+])(
+  "TURNS-4: %d timers that compute for %d ms each, left behind, cost no other turn its attempt",
+  async (timers, ms) => {
+    await using code = await isolatedModule(LEAVING);
+    await using test = await testPool({ threads: 1 });
+    await test.run(code.url, "leaves", { args: [timers, ms], subject: subjectOf("guilty", "leave") });
+    await isBusy(code.url);
+    await untilReplaced(test, code.url);
+    expect(test.pool.debugState()).toMatchObject({ busy: 0, queued: 0, overruns: 0, crashes: 0, recycled: 1 });
+    const line = test.logs.find(({ message }) => message.includes("left behind"));
+    expect(line).toMatchObject({ level: "warn", data: { code: "ISOLATE_THREAD_LOST", function: "app-fn" } });
+  },
+);
 
 test("a thread that computes without a turn is ended, and the log says whose turn was there", async () => {
   await using code = await isolatedModule(LEAVING);
