@@ -23,7 +23,7 @@ export interface AttachedWorker {
   /** No request waits for room on its socket any more. */
   hasRoom(): void;
   /** It has sent a message that is too large to be read, which ends its socket. */
-  sentTooMuch(): void;
+  sentTooLarge(): void;
   /** Its socket is gone. Default `broken`. */
   lost(how?: SocketEnd): void;
 }

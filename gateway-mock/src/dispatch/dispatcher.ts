@@ -135,7 +135,7 @@ export class Dispatcher {
   /** A worker is there; with `open` it takes work. */
   attach(session: WorkerSession, open: boolean): AttachedWorker {
     const worker = this.#parts.workers.add(session, open);
-    this.#parts.presence.onWorkerThere(session);
+    this.#parts.presence.onWorkerConnected(session);
     // What it has from before it says first: its lease extensions are to be in the store before we look for work for
     // it.
     this.#rest(worker);
@@ -152,7 +152,7 @@ export class Dispatcher {
         this.#parts.workers.roomChanged(worker);
         this.#parts.loop.wakeIfBacklogged();
       },
-      sentTooMuch: () => this.#parts.replies.onTooLarge(worker),
+      sentTooLarge: () => this.#parts.replies.onTooLarge(worker),
       lost: (how = "broken") => this.#parts.presence.onWorkerLost(worker, how),
     };
   }

@@ -75,7 +75,7 @@ export class Session {
       this.#driver.send({ type: "socket-closed", how: isShutdown ? "shutdown" : "broken" });
     });
     socket.on("error", (error) => {
-      if (isTooLarge(error)) this.#attached?.sentTooMuch();
+      if (isTooLarge(error)) this.#attached?.sentTooLarge();
       else this.#log("debug", `A socket failed: ${messageOf(error)}`);
     });
     this.#driver.send({ type: "accept" });

@@ -123,7 +123,7 @@ test("a plain worker that comes back after its silence extends its request withi
     presence.onWorkerLost(worker, "silent");
     await clock.advance(15_000);
     const back = connect();
-    presence.onWorkerThere(back.session);
+    presence.onWorkerConnected(back.session);
     await clock.advance(29_000);
     if (isHeard) speak(back);
     await clock.advance(2_000);

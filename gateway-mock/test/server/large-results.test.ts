@@ -70,7 +70,7 @@ test("a message that cannot be read ends its connection, and fails the only run 
     error: { code: "STEP_RESULT_TOO_LARGE", message: expect.stringContaining("4194304") },
     leasesLost: 0,
   });
-  expect(lines).toContainEqual(expect.stringMatching(/^warn: .*by a message that is too large\./));
+  expect(lines).toContainEqual(expect.stringMatching(/^warn: .*sent a message that is too large to be read\./));
 });
 
 test("where it can be about several runs, all of them are handed out again", async () => {

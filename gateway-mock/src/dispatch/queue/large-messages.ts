@@ -17,7 +17,11 @@ export function reportOfTooLarge(
   requests: readonly Dispatch[],
 ): { readonly request: Dispatch; readonly report: PassReport } | null {
   const runs = requests.slice(0, MAX_NAMED).map(({ runId }) => runId);
-  session.log("warn", `A worker has lost its connection by a message that is too large. ${LIMIT}`, { runs });
+  session.log(
+    "warn",
+    `A worker's connection was closed because it sent a message that is too large to be read. ${LIMIT}`,
+    { runs },
+  );
   const [request] = requests;
   if (!request || requests.length > 1) return null;
   const error = plainError("STEP_RESULT_TOO_LARGE", `The worker's message was too large to be read. ${LIMIT}`);

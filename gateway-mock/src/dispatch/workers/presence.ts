@@ -69,7 +69,7 @@ export class Presence {
   }
 
   /** An instance has a connection. What one of its name had when it fell silent it extends from now on, or it is lost. */
-  onWorkerThere({ instanceId }: WorkerSession): void {
+  onWorkerConnected({ instanceId }: WorkerSession): void {
     for (const end of this.#silent.get(instanceId) ?? []) end();
   }
 

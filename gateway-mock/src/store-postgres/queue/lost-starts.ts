@@ -12,9 +12,9 @@ FROM ${rowsOf({ id: "$1::text[]", epoch: "$2::int[]", held_by: "$3::text[]" })} 
     AND q.leased_by = COALESCE(n.held_by, q.leased_by) AND q.kind IN ('pass', 'step')) q
 GROUP BY q.run_id ORDER BY q.run_id`;
 
-/** In the order of their ids, as everywhere. */
+/** A head that is locked is being written by a decision, which says itself when the run began: nothing waits for it. */
 const KEEP = `WITH heads AS MATERIALIZED (
-  SELECT r.id FROM holdfast.runs r WHERE ${isAmong("r.id", "$1::text[]")} AND r.started_at IS NULL ORDER BY r.id FOR UPDATE
+  SELECT r.id FROM holdfast.runs r WHERE ${isAmong("r.id", "$1::text[]")} AND r.started_at IS NULL ORDER BY r.id FOR UPDATE SKIP LOCKED
 )
 UPDATE holdfast.runs r SET started_at = ${timeOf("n.begun_ms")}
 FROM ${rowsOf({ id: "$1::text[]", begun_ms: "$2::float8[]" })} JOIN heads ON heads.id = n.id

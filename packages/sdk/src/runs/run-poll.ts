@@ -39,8 +39,9 @@ export async function untilEnded(
   const { clock, timers, random } = ports;
   let { id, isKnown } = asked;
   let last: Run | undefined;
-  /** When a gateway told of it last, or the wait began; when the answer to the last call was due. */
+  /** When a gateway last reported on the run, or the wait began. */
   let heardMs = clock.monotonicMs();
+  /** When the answer to the last call was due. */
   let dueMs = 0;
   /** Of the last call, if it failed. */
   let cause: unknown;
@@ -84,8 +85,8 @@ export async function untilEnded(
 /** What is known of the run may be out of date. */
 const unsure = (isKnown: boolean, forMs: number): string =>
   isKnown
-    ? `no gateway has told of it for ${Math.round(forMs / 100) / 10} s, so whether it goes on is not known.`
-    : "no gateway has said yet whether there is such a run.";
+    ? `no gateway has reported on it for ${Math.round(forMs / 100) / 10} s, so its current state is unknown.`
+    : "no gateway has confirmed yet that this run exists.";
 
 const stateOf = ({ status, waiting }: Pick<Run, "status" | "waiting">): string =>
   `it is ${status}${waiting ? `. ${waiting.message.replace(/\.$/, "")}` : ""}. It goes on.`;

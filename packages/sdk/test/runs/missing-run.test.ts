@@ -55,12 +55,12 @@ describe("The handle of a run that there is not", () => {
   });
 
   test("does not say that the run goes on where no gateway has answered in time", async () => {
-    const late = { code: "RUN_RESULT_TIMEOUT", message: expect.stringMatching(/no gateway has said yet whether/) };
+    const late = { code: "RUN_RESULT_TIMEOUT", message: expect.stringMatching(/no gateway has confirmed yet/) };
     const unknown = handleOf([[503, "busy"]]);
     const waiting = unknown.handle.result({ timeout: "2s" });
     await expect(settled(waiting, unknown.clock)).rejects.toMatchObject(late);
     const known = handleOf([[503, "busy"]], true);
-    const unsure = { code: "RUN_RESULT_TIMEOUT", message: expect.stringMatching(/whether it goes on is not known/) };
+    const unsure = { code: "RUN_RESULT_TIMEOUT", message: expect.stringMatching(/its current state is unknown/) };
     await expect(settled(known.handle.result({ timeout: "2s" }), known.clock)).rejects.toMatchObject(unsure);
   });
 

@@ -55,7 +55,7 @@ describe("result() whose time is over", () => {
   const unreachable = {
     code: "RUN_RESULT_TIMEOUT",
     message: expect.stringMatching(
-      /^Run A had not ended in time: no gateway has told of it for 12 s, so whether it goes on is not known\. .*ECONNREFUSED/,
+      /^Run A had not ended in time: no gateway has reported on it for 12 s, so its current state is unknown\. .*ECONNREFUSED/,
     ),
     cause: expect.objectContaining({
       code: "RUNS_UNAVAILABLE",
@@ -73,7 +73,7 @@ describe("result() whose time is over", () => {
   test("says so, too, where less time is left than it takes to give up a call", async () => {
     const { handle, clock } = handleOf([[0, dead]]);
     const error = await rejection(handle.result({ timeout: "300ms" }), clock);
-    expect(error.message).toMatch(/no gateway has told of it for 0\.3 s.*ECONNREFUSED/);
+    expect(error.message).toMatch(/no gateway has reported on it for 0\.3 s.*ECONNREFUSED/);
     expect(error.cause).toMatchObject({ code: "RUNS_UNAVAILABLE" });
   });
 
@@ -83,13 +83,13 @@ describe("result() whose time is over", () => {
       [30_000, dead],
     ]);
     const error = await rejection(handle.result({ timeout: "60s" }), clock);
-    expect(error.message).toMatch(/no gateway has told of it for (3\d|60) s/);
+    expect(error.message).toMatch(/no gateway has reported on it for (3\d|60) s/);
   });
 
   test("says what a gateway answered that could not tell of the run", async () => {
     const { handle, clock } = handleOf([[0, () => new Response("busy", { status: 503 })]]);
     const error = await rejection(handle.result({ timeout: "12s" }), clock);
-    const text = /told of it for 12 s, so whether it goes on is not known\. .*: 503 busy$/;
+    const text = /reported on it for 12 s, so its current state is unknown\. .*: 503 busy$/;
     expect(error).toMatchObject({ message: expect.stringMatching(text), cause: { status: 503 } });
   });
 
@@ -99,8 +99,8 @@ describe("result() whose time is over", () => {
       const error = await rejection(handle.result({ timeout: "12s" }), clock);
       expect(error.message).toMatch(
         isKnown
-          ? /no gateway has told of it for 12 s, so whether it goes on is not known\.$/
-          : /: no gateway has said yet whether there is such a run\.$/,
+          ? /no gateway has reported on it for 12 s, so its current state is unknown\.$/
+          : /: no gateway has confirmed yet that this run exists\.$/,
       );
     }
     const { handle, clock } = handleOf([
@@ -108,14 +108,14 @@ describe("result() whose time is over", () => {
       [30_000, hangs],
     ]);
     const error = await rejection(handle.result({ timeout: "60s" }), clock);
-    expect(error.message).toMatch(/no gateway has told of it for (3\d|60) s, so whether it goes on is not known\.$/);
+    expect(error.message).toMatch(/no gateway has reported on it for (3\d|60) s, so its current state is unknown\.$/);
   });
 
   test("says why where no gateway has said that there is such a run", async () => {
     const { handle, clock } = handleOf([[0, dead]], false);
     const error = await rejection(handle.result({ timeout: "12s" }), clock);
     expect(error.message).toMatch(
-      /: no gateway has said yet whether there is such a run\. The gateway at .*ECONNREFUSED/,
+      /: no gateway has confirmed yet that this run exists\. The gateway at .*ECONNREFUSED/,
     );
     expect(error.cause).toMatchObject({ code: "RUNS_UNAVAILABLE" });
   });
