@@ -5,7 +5,7 @@
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { gzipSync } from "node:zlib";
-import { clientSizeProblem, FORMATS } from "./client-size.mjs";
+import { clientSizeProblem, FORMATS, wideCharacterProblem } from "./loaded-size.mjs";
 import { table } from "./matrix/table.mjs";
 import { inspectPackage } from "./pack-inspect.mjs";
 import { liveResults, writeLivePrograms } from "./pack-live.mjs";
@@ -118,7 +118,7 @@ for (const entry of ${list}) {
   });
   await reportRun("every entry loads from CommonJS", process.execPath, ["cjs.cjs"], { cwd: folder });
   checkClientSize(folder);
-  checkCharacters(join(folder, "node_modules", "holdfast", "dist"));
+  report("sdk.js is Latin-1", wideCharacterProblem(join(folder, "node_modules/holdfast/dist/sdk.js")));
   await useLive(folder);
   for (const { what, problem } of await checkTypes(folder, entries)) report(what, problem);
   for (const { name, bins, version } of all) {
@@ -136,16 +136,6 @@ function checkClientSize(folder) {
   for (const format of FORMATS) {
     report(`holdfast/client is small as ${format}`, clientSizeProblem("holdfast/client", format, folder));
   }
-}
-
-/**
- * V8 keeps a text in one byte a character unless one of them is not Latin-1: a single one in our largest module would
- * cost each app a megabyte.
- * @param {string} dist
- */
-function checkCharacters(dist) {
-  const wide = readFileSync(join(dist, "sdk.js"), "utf8").match(/.{0,40}[\u0100-\uffff].{0,20}/)?.[0];
-  report("sdk.js is Latin-1", wide === undefined ? "" : `Write this as an escape: ${wide}`);
 }
 
 /**

@@ -210,7 +210,7 @@ export class ThreadHost {
     const { policy, timers, random, onCrash } = this.#deps;
     const delayMs = backoffDelayMs(policy, crashes, random);
     this.#backoffTimer = timers.set(delayMs, () => this.#driver.send({ type: "BACKOFF_OVER" }));
-    const why = this.#lastCrash.replace(/[^.!?…]$/, "$&.");
+    const why = this.#lastCrash.replace(/[^.!?\u2026]$/, "$&.");
     const message = `The connection thread ended: ${why} A new one starts in ${delayMs} ms.`;
     onCrash(new HoldfastError("THREAD_CRASHED", message));
   }

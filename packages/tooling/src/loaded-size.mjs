@@ -1,7 +1,9 @@
 /**
- * What an app pays for `holdfast/client`, the entry for those who only send: everything that a bundler takes with it,
- * minified. It has none of the connection, its thread and the steps.
+ * What an app pays for what it loads: `holdfast/client`, the entry for those who only send, with everything that a
+ * bundler takes with it, minified (it has none of the connection, its thread and the steps), and the memory of the whole
+ * SDK's source.
  */
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { buildSync } from "esbuild";
 import { build } from "./build.mjs";
@@ -36,6 +38,16 @@ export function clientSizeProblem(entry, format, folder) {
   return bytes <= MAX_CLIENT_BYTES ? "" : `It has ${bytes} bytes as ${format}; the limit is ${MAX_CLIENT_BYTES}.`;
 }
 
+/**
+ * V8 keeps a text in one byte a character unless one of them is not Latin-1: a single one in our largest module would
+ * cost each app a megabyte. Bundlers escape those of strings, but not those of regular expressions.
+ * @param {string} file the built module
+ */
+export function wideCharacterProblem(file) {
+  const wide = readFileSync(file, "utf8").match(/.{0,40}[\u0100-\uffff].{0,20}/)?.[0];
+  return wide === undefined ? "" : `Write this as an escape: ${wide}`;
+}
+
 if (isProgram(import.meta.url)) {
   endWithChildren();
   try {
@@ -45,6 +57,8 @@ if (isProgram(import.meta.url)) {
       const problem = clientSizeProblem(join(dist, format === "esm" ? "client.js" : "client.cjs"), format, dist);
       if (problem !== "") fail(`holdfast/client is too large. ${problem}`);
     }
+    const problem = wideCharacterProblem(join(dist, "sdk.js"));
+    if (problem !== "") fail(`sdk.js is not Latin-1. ${problem}`);
   } catch (error) {
     fail(error);
   }
