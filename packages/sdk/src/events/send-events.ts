@@ -14,6 +14,7 @@ import {
   callGateway,
   type Judgement,
   jsonRecord,
+  patienceOf,
   refused,
   SDK_HEADERS,
   type SendPorts,
@@ -26,8 +27,8 @@ export interface SentEvents {
 }
 
 /**
- * Sends events in one request. Network errors, 5xx and 429 are tried again (5 tries in all) with the same seed, by
- * which the gateway knows a repeated request; any other refusal is final.
+ * Sends events in one request. Network errors, 5xx and 429 are tried again (5 tries at least, and for 10 s, in dev mode
+ * 5 tries) with the same seed, by which the gateway knows a repeated request; any other refusal is final.
  * @throws HoldfastError `EVENT_INVALID`, `EVENT_SEND_FAILED`, `OPTION_MISSING`; `ENVIRONMENT_REFUSED` for a key of another
  * environment
  */
@@ -39,7 +40,7 @@ export async function sendEvents(
 ): Promise<SentEvents> {
   if (events.length === 0) return { ids: [] };
   const body = await encodeEvents(events, schemas, ports.clock);
-  const request = { url: eventUrl(options), headers: headersOf(options, ports), body };
+  const request = { url: eventUrl(options), headers: headersOf(options, ports), body, patienceMs: patienceOf(options) };
   const answer = await callGateway(request, ports, judge);
   if (answer.ok) return { ids: answer.value };
   const code = answer.code === "ENVIRONMENT_REFUSED" ? answer.code : "EVENT_SEND_FAILED";

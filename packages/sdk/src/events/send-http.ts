@@ -44,8 +44,10 @@ export interface SendRequest {
   readonly body?: string;
   /** Default: POST with a body, GET without. */
   readonly method?: "DELETE" | "PUT";
-  /** How often it is tried. Default 5. */
+  /** How often it is tried. Default 5, and more often as long as the time of `patienceMs` lasts. */
   readonly tries?: number;
+  /** For so long it is tried in any case: a gateway that is being restarted refuses five tries in two seconds. Default 0. */
+  readonly patienceMs?: number;
   /** For one try, to the last byte of the answer. Default 10 s. */
   readonly tryTimeoutMs?: number;
   /** The answer is no longer needed. */
@@ -79,21 +81,31 @@ const MAX_TRIES = 5;
 const TRY_TIMEOUT_MS = 10_000;
 /** Of calls, and of streams that broke off. */
 export const RETRY: BackoffPolicy = { baseMs: 100, factor: 2, maxMs: 5_000, jitter: 0.5 };
+/** Of one call: what is patient asks more often towards its end. */
+const RETRY_CALL: BackoffPolicy = { ...RETRY, maxMs: 2_000 };
+const PATIENCE_MS = 10_000;
 
-/** Calls the gateway. Network errors, and answers of which `judge` says so, are tried again, five tries in all. */
+/** How long that outlasts a gateway that is away which would be lost with it: events, signals, new runs. During development it is not there because nobody started it. */
+export const patienceOf = ({ mode }: Pick<GatewayAccess, "mode">): number => (mode === "dev" ? 0 : PATIENCE_MS);
+
+/** Calls the gateway. Network errors, and answers of which `judge` says so, are tried again. */
 export async function callGateway<T>(
   request: SendRequest,
   ports: SendPorts,
   judge: (status: number, text: string) => Judgement<T>,
 ): Promise<PostOutcome<T>> {
+  const { tries = MAX_TRIES, patienceMs = 0, signal } = request;
+  const untilMs = ports.clock.monotonicMs() + patienceMs;
   for (let attempt = 1; ; attempt += 1) {
     const outcome = await tryOnce(request, ports, judge);
     if (outcome.ok) return outcome;
     const { retry, ...failed } = outcome;
-    if (!retry || attempt >= (request.tries ?? MAX_TRIES) || request.signal?.aborted) {
+    const pauseMs = backoffDelayMs(RETRY_CALL, attempt, ports.random);
+    const isLast = attempt >= tries && ports.clock.monotonicMs() + pauseMs > untilMs;
+    if (!retry || isLast || signal?.aborted) {
       return { ...failed, tries: attempt === 1 ? "" : ` (after ${attempt} tries)` };
     }
-    await sleep(ports.timers, backoffDelayMs(RETRY, attempt, ports.random), request.signal);
+    await sleep(ports.timers, pauseMs, signal);
   }
 }
 

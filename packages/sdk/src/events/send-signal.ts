@@ -3,7 +3,16 @@ import { HoldfastError } from "@holdfast/core";
 import { EVENT_LIMITS, isRecord } from "@holdfast/protocol";
 import { apiBase, type GatewayAccess } from "./gateway-access.ts";
 import { checkDepth } from "./json-depth.ts";
-import { callFailed, callSigned, type Judgement, jsonRecord, jsonText, refused, type SendPorts } from "./send-http.ts";
+import {
+  callFailed,
+  callSigned,
+  type Judgement,
+  jsonRecord,
+  jsonText,
+  patienceOf,
+  refused,
+  type SendPorts,
+} from "./send-http.ts";
 
 export interface OutgoingSignal {
   readonly signal: string;
@@ -20,8 +29,8 @@ export interface SentSignal {
 }
 
 /**
- * Sends a signal to the run that waits for it. Network errors, 5xx and 429 are tried again, five tries in all; a signing
- * key that is refused is followed by the fallback key.
+ * Sends a signal to the run that waits for it. Network errors, 5xx and 429 are tried again (5 tries at least, and for
+ * 10 s, in dev mode 5 tries); a signing key that is refused is followed by the fallback key.
  * @throws HoldfastError `SIGNAL_SEND_FAILED`, `OPTION_INVALID`; the gateway's code of what it refuses, such as
  *   `GRAPH_ANSWER_INVALID`
  */
@@ -31,7 +40,7 @@ export async function sendSignal(options: GatewayAccess, given: OutgoingSignal, 
   const body = encode(signal, data);
   const answer = await callSigned(
     options,
-    { url, headers: { "Content-Type": "application/json" }, body },
+    { url, headers: { "Content-Type": "application/json" }, body, patienceMs: patienceOf(options) },
     ports,
     judge,
   );

@@ -10,6 +10,7 @@ import {
   callSigned,
   type Judgement,
   jsonRecord,
+  patienceOf,
   refusalCode,
   refused,
   type SendPorts,
@@ -78,7 +79,8 @@ export interface StartedRun {
 }
 
 /**
- * Network errors, 5xx and 429 are tried again with the same seed, by which the gateway knows a repeated request.
+ * Network errors, 5xx and 429 are tried again (5 tries at least, and for 10 s, in dev mode 5 tries) with the same seed,
+ * by which the gateway knows a repeated request.
  * @throws HoldfastError `OPTION_INVALID`, `EVENT_INVALID`, `RUN_START_FAILED`; the gateway's code of what it refuses
  * @throws RunNotStartedError `RUN_SKIPPED`, `RUN_POSTPONED`
  */
@@ -92,7 +94,7 @@ export async function invokeRun(
   const body = bodyOf(given);
   const url = new URL(`v1/functions/${encodeURIComponent(name)}/runs`, apiBase(access)).href;
   const headers = { "Content-Type": "application/json", "x-inngest-event-id-seed": seedHeader(ports) };
-  const answer = await callSigned(access, { url, headers, body }, ports, judge);
+  const answer = await callSigned(access, { url, headers, body, patienceMs: patienceOf(access) }, ports, judge);
   if (answer.ok) return startedRun(answer.value);
   throw callFailed(answer.code ?? "RUN_START_FAILED", url, `did not start a run of "${name}"`, answer);
 }
