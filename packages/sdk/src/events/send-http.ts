@@ -46,7 +46,7 @@ export interface SendRequest {
   readonly method?: "DELETE" | "PUT";
   /** How often it is tried. Default 5, and more often as long as the time of `patienceMs` lasts. */
   readonly tries?: number;
-  /** For so long it is tried in any case: a gateway that is being restarted refuses five tries in two seconds. Default 0. */
+  /** Tries go on for this long, however many they are: a gateway that restarts is away for longer than five take. Default 0. */
   readonly patienceMs?: number;
   /** For one try, to the last byte of the answer. Default 10 s. */
   readonly tryTimeoutMs?: number;
@@ -81,11 +81,14 @@ const MAX_TRIES = 5;
 const TRY_TIMEOUT_MS = 10_000;
 /** Of calls, and of streams that broke off. */
 export const RETRY: BackoffPolicy = { baseMs: 100, factor: 2, maxMs: 5_000, jitter: 0.5 };
-/** Of one call: what is patient asks more often towards its end. */
+/** Between the tries of a call. */
 const RETRY_CALL: BackoffPolicy = { ...RETRY, maxMs: 2_000 };
 const PATIENCE_MS = 10_000;
 
-/** How long that outlasts a gateway that is away which would be lost with it: events, signals, new runs. During development it is not there because nobody started it. */
+/**
+ * How long events, signals and new runs outlast a gateway that is away. In dev mode they do not: there it has not been
+ * started yet.
+ */
 export const patienceOf = ({ mode }: Pick<GatewayAccess, "mode">): number => (mode === "dev" ? 0 : PATIENCE_MS);
 
 /** Calls the gateway. Network errors, and answers of which `judge` says so, are tried again. */

@@ -64,7 +64,7 @@ describe.each(calls)("Sending %s while the gateway is away", (_what, call, answe
     expect(triedAtMs.length).toBeLessThan(12);
   });
 
-  test("in dev mode it fails after five tries: nobody has started the gateway", async () => {
+  test("in dev mode it fails after five tries: the gateway was not started", async () => {
     const { outcome, triedAtMs } = await whileAway(Infinity, answer, (ports) => call(inMode("dev"), ports));
     expect(outcome).toMatchObject({ message: expect.stringContaining("after 5 tries") });
     expect(triedAtMs.at(-1)).toBeLessThan(2_500);
