@@ -102,6 +102,46 @@ test("a run that was resumed says when, and what it and its step had failed with
   });
 });
 
+test("of many steps those that went like most are folded; they are unfolded, found, and opened from the timeline", async () => {
+  await inWorld(mode, async (world) => {
+    const app = await world.startAppOf("run-page-app.mjs");
+    const id = await start(world, "many");
+    await world.ended(id);
+    const page = await open(world, id);
+    const names = () => page.locator("ol.steps .step-name").allTextContents();
+    const before = page.getByRole("button", { name: "Show 49 more steps, all completed: row 20 to row 68" });
+    await before.waitFor();
+    await page.getByRole("button", { name: "Show 57 more steps, all completed: row 73 to row 129" }).waitFor();
+    expect((await names()).slice(18, 26)).toEqual([
+      "row 18",
+      "row 19",
+      "row 69",
+      "row 70",
+      "check",
+      ...[71, 72, 130].map((row) => `row ${row}`),
+    ]);
+    await expectNoProblems(page);
+
+    await before.click();
+    await expect.poll(() => page.evaluate("document.activeElement.parentElement.id")).toMatch(/^step-/);
+    expect((await names()).slice(19, 23)).toEqual(["row 19", "row 20", "row 21", "row 22"]);
+
+    await page.getByLabel("Find a step").fill("ROW 12");
+    await page.getByText("11 of 151 steps").waitFor();
+    expect(await names()).toHaveLength(11);
+    await page.getByLabel("Find a step").fill("");
+
+    const bar = page.locator(".timeline .entry", { hasText: "row 100" });
+    await bar.first().dispatchEvent("click");
+    const opened = step(page, "row 100");
+    await opened.getByText("100", { exact: true }).last().waitFor();
+    expect(await opened.getAttribute("open")).not.toBeNull();
+    await expectNoProblems(page);
+    await closePage(page);
+    await app.close();
+  });
+});
+
 test("a failure is followed down to the run where it began", async () => {
   await inWorld(mode, async (world) => {
     const app = await world.startAppOf("run-page-app.mjs");

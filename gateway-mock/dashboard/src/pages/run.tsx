@@ -1,6 +1,6 @@
 /** One run: why it is where it is, its timeline, its steps, and what can be done with it. */
 import type { JSX } from "preact";
-import { useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { mayChange } from "../data/api.ts";
 import { nowMs } from "../data/clock.ts";
 import { countOf, durationText, instantText, withLocalTimes } from "../data/format.ts";
@@ -53,13 +53,17 @@ function RunView({ run }: { readonly run: RunDetail }): JSX.Element {
   const mayFork = mayChange() && isEnded(run.status);
   const forkFrom = (step: Step): (() => void) | null => (mayFork && step.forkable ? () => setForked(step) : null);
   const timeline = timelineOf(run, isEnded(run.status) ? 0 : nowMs.value);
+  const toOpen = useRef<string | null>(null);
   const select = (stepId: string): void => {
     setSelected(stepId);
     setChosen(true);
-    const item = document.getElementById(`step-${stepId}`);
-    item?.scrollIntoView({ block: "nearest" });
-    if (item instanceof HTMLDetailsElement) item.open = true;
+    // In a long list it is shown only now that it is selected.
+    if (!openStep(stepId)) toOpen.current = stepId;
   };
+  useLayoutEffect(() => {
+    if (toOpen.current !== null) openStep(toOpen.current);
+    toOpen.current = null;
+  });
   usePageTitle(`${STATUS_WORDS[run.status] ?? run.status}: ${nameOf(run)}`, "Run");
   return (
     <>
@@ -115,6 +119,15 @@ function RunView({ run }: { readonly run: RunDetail }): JSX.Element {
       <RunFacts run={run} />
     </>
   );
+}
+
+/** False: the list does not show it. */
+function openStep(stepId: string): boolean {
+  const item = document.getElementById(`step-${stepId}`);
+  if (!(item instanceof HTMLDetailsElement)) return false;
+  item.scrollIntoView({ block: "nearest" });
+  item.open = true;
+  return true;
 }
 
 /** A run that failed or was cancelled gave nothing, and will not. */

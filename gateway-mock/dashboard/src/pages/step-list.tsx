@@ -1,6 +1,8 @@
 /** The steps in the order in which the run met them; each opens to what it gave or failed with. */
 import type { JSX } from "preact";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { nowMs } from "../data/clock.ts";
+import { foldedSteps, foundSteps, isLong, stepName } from "../data/folded-steps.ts";
 import { countOf, durationText, expectedText, instantText } from "../data/format.ts";
 import { NODE_WORDS } from "../data/graphs.ts";
 import { type EarlierFailure, failedAttempts, pastOf } from "../data/revivals.ts";
@@ -36,47 +38,120 @@ export interface StepListProps {
   readonly onFork: (step: Step) => (() => void) | null;
 }
 
-export function StepList({ run, childIds, selected, onSelect, onFork }: StepListProps): JSX.Element {
-  if (run.steps.length === 0) {
+export function StepList(props: StepListProps): JSX.Element {
+  const { run, selected } = props;
+  const { steps } = run;
+  const [unfolded, setUnfolded] = useState<ReadonlySet<string>>(new Set());
+  const [text, setText] = useState("");
+  const toFocus = useRef<string | null>(null);
+  // The button that had it is gone.
+  useLayoutEffect(() => {
+    if (toFocus.current !== null) document.getElementById(`step-${toFocus.current}`)?.querySelector("summary")?.focus();
+    toFocus.current = null;
+  }, [unfolded]);
+  if (steps.length === 0) {
     return <p class="lead">{isEnded(run.status) ? "It had no steps." : "No step has been stored yet."}</p>;
   }
   const { failures } = pastOf(run);
+  const found = text === "" ? null : foundSteps(steps, text);
   return (
-    <ol class="steps">
-      {run.steps.map((step) => (
-        <li key={step.id}>
-          <details
-            id={`step-${step.id}`}
-            class={step.id === selected ? "step selected" : "step"}
-            onToggle={(event) => event.currentTarget.open && onSelect(step.id)}
-          >
-            <summary>
-              <StepMark step={step} isUnfinished={isUnfinished(run, step)} />
-              <span class="step-name">
-                <bdi>{step.name ?? step.id}</bdi>
-              </span>
-              <span class="step-note">
-                {noteOf(step, {
-                  now: nowMs.value,
-                  isUnfinished: isUnfinished(run, step),
-                  earlier: failures.get(step.id) ?? [],
-                  undoes: step.compensation === true,
-                })}
-              </span>
-              <span class="step-time">{lengthOf(step)}</span>
-            </summary>
-            <div class="step-body">
-              <StepBody
-                step={step}
-                earlier={failures.get(step.id) ?? []}
-                childId={childIds.get(step.id) ?? null}
-                onFork={onFork(step)}
-              />
-            </div>
-          </details>
-        </li>
-      ))}
-    </ol>
+    <>
+      {isLong(steps) && <FindStep all={steps.length} shown={found} onFind={setText} />}
+      <ol class="steps">
+        {(found?.rows ?? foldedSteps(steps, { selected, unfolded })).map((row) =>
+          row.kind === "step" ? (
+            <StepItem key={row.step.id} {...props} step={row.step} earlier={failures.get(row.step.id) ?? []} />
+          ) : (
+            <li key={`before ${row.last.id}`}>
+              <button
+                type="button"
+                class="folded"
+                onClick={() => {
+                  toFocus.current = row.first.id;
+                  setUnfolded((before) => new Set([...before, row.first.id]));
+                }}
+              >
+                Show {countOf(row.count, "more step")}
+                {row.done && ", all completed"}: <bdi>{stepName(row.first)}</bdi> to <bdi>{stepName(row.last)}</bdi>
+              </button>
+            </li>
+          ),
+        )}
+      </ol>
+    </>
+  );
+}
+
+interface FindStepProps {
+  readonly all: number;
+  /** Null: nothing is looked for. */
+  readonly shown: ReturnType<typeof foundSteps> | null;
+  readonly onFind: (text: string) => void;
+}
+
+function FindStep({ all, shown, onFind }: FindStepProps): JSX.Element {
+  const found = shown?.count ?? all;
+  const most = shown?.rows.length ?? all;
+  return (
+    <p class="find-step">
+      <label>
+        <span class="hidden-text">Find a step</span>
+        <input
+          type="search"
+          placeholder="Find a step"
+          spellcheck={false}
+          onInput={(event) => onFind(event.currentTarget.value.trim())}
+        />
+      </label>
+      <span class="faint" role="status">
+        {shown === null ? countOf(all, "step") : `${found} of ${countOf(all, "step")}`}
+        {most < found && `, the first ${most}`}
+      </span>
+    </p>
+  );
+}
+
+interface StepItemProps extends StepListProps {
+  readonly step: Step;
+  readonly earlier: readonly EarlierFailure[];
+}
+
+function StepItem({ run, childIds, selected, onSelect, onFork, step, earlier }: StepItemProps): JSX.Element {
+  // What a step gave is an element for each of its values: of many steps only of those that were opened.
+  const [isOpened, setOpened] = useState(!isLong(run.steps));
+  return (
+    <li>
+      <details
+        id={`step-${step.id}`}
+        class={step.id === selected ? "step selected" : "step"}
+        onToggle={(event) => {
+          if (!event.currentTarget.open) return;
+          setOpened(true);
+          onSelect(step.id);
+        }}
+      >
+        <summary>
+          <StepMark step={step} isUnfinished={isUnfinished(run, step)} />
+          <span class="step-name">
+            <bdi>{stepName(step)}</bdi>
+          </span>
+          <span class="step-note">
+            {noteOf(step, {
+              now: nowMs.value,
+              isUnfinished: isUnfinished(run, step),
+              earlier,
+              undoes: step.compensation === true,
+            })}
+          </span>
+          <span class="step-time">{lengthOf(step)}</span>
+        </summary>
+        <div class="step-body">
+          {isOpened && (
+            <StepBody step={step} earlier={earlier} childId={childIds.get(step.id) ?? null} onFork={onFork(step)} />
+          )}
+        </div>
+      </details>
+    </li>
   );
 }
 
@@ -146,7 +221,7 @@ function StepBody({ step, earlier, childId, onFork }: StepBodyProps): JSX.Elemen
           {step.attempt > 0 && `, attempt ${step.attempt + 1}`}
         </p>
       )}
-      {step.output !== undefined && <JsonView value={step.output} label={`output of ${step.name ?? step.id}`} />}
+      {step.output !== undefined && <JsonView value={step.output} label={`output of ${stepName(step)}`} />}
       {step.error !== undefined && <ErrorView error={step.error} />}
       {step.failedAttempts.map(({ attempt, atMs, error }) => (
         <div key={attempt} class="failed-attempt">

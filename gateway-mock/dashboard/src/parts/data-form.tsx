@@ -2,7 +2,7 @@
 import type { JSX } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { type DataField, dataOf, type FieldValues, fieldsOf, objectOf } from "../data/data-fields.ts";
-import { checkOf } from "../data/schema-check.ts";
+import type { DataCheck } from "../data/schema-check.ts";
 
 export type GivenData =
   | { readonly data: Readonly<Record<string, unknown>>; readonly problem?: undefined }
@@ -20,7 +20,7 @@ export interface DataFormProps {
 
 export function DataForm({ label, schema, example, onChange }: DataFormProps): JSX.Element {
   const fields = useMemo(() => fieldsOf(schema, example), [schema, example]);
-  const check = useMemo(() => checkOf(schema), [schema]);
+  const check = useCheck(schema);
   const [chosen, setChosen] = useState<"text" | "fields" | null>(null);
   const [text, setText] = useState("{}");
   const [values, setValues] = useState<FieldValues>({});
@@ -98,6 +98,27 @@ export function DataForm({ label, schema, example, onChange }: DataFormProps): J
       )}
     </div>
   );
+}
+
+const UNCHECKED: DataCheck = () => null;
+
+/** The check comes with the first form that has a schema. Without it data is sent unchecked: the app checks what it gets. */
+function useCheck(schema: unknown): DataCheck {
+  const [check, setCheck] = useState<DataCheck>(() => UNCHECKED);
+  useEffect(() => {
+    let isWanted = true;
+    setCheck(() => UNCHECKED);
+    if (schema !== undefined) {
+      import("../data/schema-check.ts").then(
+        ({ checkOf }) => isWanted && setCheck(() => checkOf(schema)),
+        () => {},
+      );
+    }
+    return () => {
+      isWanted = false;
+    };
+  }, [schema]);
+  return check;
 }
 
 const isEmpty = (example: unknown): boolean =>
