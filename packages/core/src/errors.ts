@@ -79,7 +79,7 @@ export const ERROR_CATALOGUE = {
   },
   NON_DETERMINISM: {
     summary: "A replay reached a different step than the one recorded under that id.",
-    fix: "While runs are in flight, keep ids, kinds and order of their finished steps, and add new steps after the last one only. To change more, branch on `version`, the app version that started the run; `holdfast-gateway check` tells beforehand which runs a build could not continue.",
+    fix: "While runs are in flight, keep ids, kinds and order of their finished steps, and add new steps after the last one only. To change more, branch on `version`, the app version that started the run; `holdfast-gateway check` tells beforehand which runs a build could not continue. A run that has failed with it has undone nothing: deploy code that fits, then resume it.",
   },
   INVOKE_FAILED: {
     summary: "A function that a step invoked failed.",
@@ -656,6 +656,13 @@ export interface PlainError {
 export function plainError(code: ErrorCode, message: string): PlainError {
   return { name: "HoldfastError", code, message };
 }
+
+/**
+ * Whether a run failed because a deploy has changed its steps, and not because of what it is about: then nothing is
+ * undone, so that it can be resumed with code that fits. Code that does not fit may not know the compensations, either.
+ */
+export const isOfOtherCode = ({ name, code }: PlainError): boolean =>
+  name === "NonDeterminismError" && code === "NON_DETERMINISM";
 
 const MAX_CAUSE_DEPTH = 5;
 /** How many errors of an AggregateError are kept. */

@@ -22,6 +22,7 @@ export {
   ERROR_CATALOGUE,
   type ErrorCode,
   HoldfastError,
+  isOfOtherCode,
   messageOf,
   type PlainError,
   plainError,

@@ -71,4 +71,39 @@ describe("Deploying a new version while a run sleeps", () => {
     expect(run).toMatchObject({ status: "COMPLETED", output: "1" });
     expect(ran.toSorted()).toEqual(["a", "b", "c", "d"]);
   });
+
+  test("a run that the new code does not fit undoes nothing: resumed with code that fits, it goes on", async () => {
+    ran.length = 0;
+    const booked = (name: string) => (): number => ran.push(name);
+    const saga: Handler = async ({ step }) => {
+      await step.run("book", booked("book"), { compensate: () => ran.push("book undone") });
+      await step.run("pay", booked("pay"), { compensate: () => ran.push("pay undone") });
+      await step.sleep("nap", "1h");
+      return step.run("ship", booked("ship"));
+    };
+    const changed: Handler = async ({ step }) => {
+      await step.run("book", booked("book"), { compensate: () => ran.push("book undone") });
+      await step.run("check", booked("check"));
+      await step.run("pay", booked("pay"), { compensate: () => ran.push("pay undone") });
+      await step.sleep("nap", "1h");
+      return step.run("ship", booked("ship"));
+    };
+    await using gateway = await startTestGateway();
+    const old = await deploy(gateway, "1", saga);
+    const { ids } = await old.app.send({ name: "app/go", data: {} });
+    const eventId = ids[0] ?? "";
+    await gateway.waitForRun(eventId, ({ status }) => status === "WAITING");
+    await old.close();
+    const wrong = await deploy(gateway, "2", changed);
+    await gateway.skipTime("1h");
+    const failed = await gateway.waitForRun(eventId);
+    expect(failed).toMatchObject({ status: "FAILED", error: { code: "NON_DETERMINISM" } });
+    expect(failed.error).not.toHaveProperty("compensation");
+    expect(ran).toEqual(["book", "pay"]);
+    await wrong.close();
+    await using right = await deploy(gateway, "3", saga);
+    await right.app.runs.resume(failed.id);
+    expect(await gateway.waitForRun(eventId, ({ status }) => status === "COMPLETED")).toMatchObject({ output: 3 });
+    expect(ran).toEqual(["book", "pay", "ship"]);
+  });
 });

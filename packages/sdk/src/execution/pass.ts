@@ -3,7 +3,7 @@
  * follows from what is decided in `steps/pass-machine.ts`; the order of steps is checked in `step-order-check.ts`,
  * failed runs are undone in `compensation.ts`.
  */
-import { createDriver, type Driver, unreachable } from "@holdfast/core";
+import { createDriver, type Driver, isOfOtherCode, unreachable } from "@holdfast/core";
 import type { ExtendedContext } from "@holdfast/protocol";
 import { NonDeterminismError, type RunDeadlineError } from "../steps/errors.ts";
 import { Journal } from "../steps/journal.ts";
@@ -201,7 +201,8 @@ export class Pass implements PassHost, HandlerTools {
     const end = failedEnd(thrown, this.#rules.ofHandler({ thrown, raw }));
     this.#failures.noteThrown(thrown);
     const undoable = this.#undoable.filter((record) => record.progress === "done" || record.isRunning);
-    if (!end.final || undoable.length === 0) return this.#driver.send({ type: "handler-ended", end });
+    if (!end.final || isOfOtherCode(thrown.error) || undoable.length === 0)
+      return this.#driver.send({ type: "handler-ended", end });
     const nowMs = ports.clock.nowMs();
     const isTargeted = mode.type === "targeted";
     if (!isTargeted && this.isOpen) this.#failures.runIsUndone(undoable.length);
