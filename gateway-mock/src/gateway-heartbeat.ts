@@ -2,6 +2,7 @@
 import { type Log, messageOf } from "@holdfast/core";
 import type { Store } from "@holdfast/store";
 import type { Dispatcher } from "./dispatch/index.ts";
+import type { ConnectionList } from "./ws/connection-list.ts";
 
 const STALE_CONNECTION_MS = 60_000;
 const TOUCH_EVERY_MS = 15_000;
@@ -11,13 +12,15 @@ export interface GatewayHeartbeatParts {
   readonly dispatcher: Dispatcher;
   readonly store: Store;
   readonly gatewayId: string;
+  readonly list: Pick<ConnectionList, "removeAgain">;
   readonly log: Log;
 }
 
 /** Writes now and then that this gateway, its connections and their apps are there; returns what ends it. */
-export function startGatewayHeartbeat({ dispatcher, store, gatewayId, log }: GatewayHeartbeatParts): () => void {
+export function startGatewayHeartbeat({ dispatcher, store, gatewayId, list, log }: GatewayHeartbeatParts): () => void {
   const touch = oneAtATime(async () => {
     await dispatcher.touchApps();
+    await list.removeAgain();
     await store.touchConnections(gatewayId, STALE_CONNECTION_MS);
   }, "The list of connections was not updated");
   const sign = oneAtATime(() => store.touchGateway(gatewayId), "The gateway's heartbeat could not be written");

@@ -22,7 +22,7 @@ import type { Conversations } from "./faults/conversations.ts";
 import { createCore, startCore } from "./gateway-core.ts";
 import { faultsOf, openConversations, storeWithFaults, whyNoFaults } from "./gateway-faults.ts";
 import { startGraphTestSweeps } from "./gateway-graph-tests.ts";
-import { startGatewayHeartbeat } from "./gateway-heartbeat.ts";
+import { type GatewayHeartbeatParts, startGatewayHeartbeat } from "./gateway-heartbeat.ts";
 import { startOrphanSweeps } from "./gateway-orphans.ts";
 import type { StartedParts } from "./gateway-overview.ts";
 import { startGatewayRetention } from "./gateway-retention.ts";
@@ -297,7 +297,7 @@ async function answerWaits(dispatcher: Dispatcher, timers: Timers): Promise<void
   await sleep(timers, FLUSH_MS);
 }
 
-type SweepParts = HttpParts & Pick<WorkerMarksParts, "list">;
+type SweepParts = HttpParts & Pick<WorkerMarksParts, "list"> & Pick<GatewayHeartbeatParts, "list">;
 
 /** Signs of life, and what looks through the database now and then; returns what ends each. */
 function startSweeps(parts: SweepParts, { logRuns }: GatewayConfig, { lookEveryMs }: GatewayPorts): (() => void)[] {

@@ -20,6 +20,7 @@ import { eventIdsOf } from "./events-of-key.ts";
 import { graphNamed } from "./graph-filter.ts";
 import { describe } from "./openapi/describe-route.ts";
 import type { HttpParts } from "./parts.ts";
+import { instantIn } from "./read-instant.ts";
 import { versionOf } from "./wanted-version.ts";
 
 const MAX_BODY_BYTES = 64 * 1024;
@@ -208,10 +209,9 @@ function textOf(given: Readonly<Record<string, unknown>>, name: string): string 
   throw invalid(`\`filter.${name}\` must be a text that is not empty and has no NUL.`);
 }
 
+/** Null is refused: who has no bound means all runs, and says so. */
 function instantOf(given: Readonly<Record<string, unknown>>, name: string): number | undefined {
   const value = given[name];
-  if (value === undefined) return undefined;
-  const ms = typeof value === "number" ? value : Date.parse(String(value));
-  if (Number.isFinite(ms)) return ms;
+  if (value !== null) return instantIn(`filter.${name}`, value);
   throw invalid(`\`filter.${name}\` must be a time such as 2027-01-31T09:00:00Z, or milliseconds since 1970.`);
 }

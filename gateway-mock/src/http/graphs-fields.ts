@@ -93,7 +93,7 @@ export function placeIn(cursor: string | undefined): GraphPlace | undefined {
   try {
     const place: unknown = JSON.parse(Buffer.from(cursor, "base64url").toString());
     const [tenant, id] = Array.isArray(place) ? place : [];
-    if (typeof tenant === "string" && typeof id === "string") return { tenant, id };
+    if (typeof tenant === "string" && typeof id === "string" && !`${tenant}${id}`.includes("\0")) return { tenant, id };
   } catch {
     // It is no cursor.
   }

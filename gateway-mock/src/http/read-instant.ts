@@ -52,5 +52,8 @@ const DATE = /^[+-]?\d{4,6}-/;
 
 function msOf(text: string): number {
   if (MILLIS.test(text)) return Number(text);
-  return ISO.test(text) ? Date.parse(text) : Number.NaN;
+  if (!ISO.test(text)) return Number.NaN;
+  // The 31st of February is read as a day of March.
+  const [day = ""] = text.split("T");
+  return new Date(Date.parse(`${day}T00:00:00Z`)).toISOString().startsWith(day) ? Date.parse(text) : Number.NaN;
 }

@@ -93,8 +93,11 @@ export function retentionApi(app: Hono, parts: HttpParts): void {
   app.put("/v1/runs/:id/hold", HOLD, limitBody(MAX_BODY_BYTES), async (c) => {
     const id = c.req.param("id");
     const { reason = "" } = await bodyOf(c, ["reason"]);
-    if (typeof reason !== "string" || reason.length > MAX_REASON) {
-      throw new HoldfastError("BODY_INVALID", `\`reason\` must be text of at most ${MAX_REASON} characters.`);
+    if (typeof reason !== "string" || reason.length > MAX_REASON || reason.includes("\0")) {
+      throw new HoldfastError(
+        "BODY_INVALID",
+        `\`reason\` must be text of at most ${MAX_REASON} characters, without NUL.`,
+      );
     }
     await runOr404(c, id, (runId) => store.getRun(runId));
     const hold = await store.holdRun(id, reason);

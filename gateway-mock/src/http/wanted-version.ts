@@ -12,6 +12,6 @@ export function newRunIdOf({ newRunId }: Readonly<Record<string, unknown>>): { r
 export function versionOf({ appVersion }: Readonly<Record<string, unknown>>): WantedVersion {
   if (appVersion === undefined || appVersion === "newest") return { type: "newest" };
   if (appVersion === "same") return { type: "same" };
-  if (typeof appVersion === "string") return { type: "named", version: appVersion };
+  if (typeof appVersion === "string" && !appVersion.includes("\0")) return { type: "named", version: appVersion };
   throw new HoldfastError("BODY_INVALID", '`appVersion` must be "newest", "same" or a version of the app.');
 }

@@ -27,6 +27,9 @@ const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 /** Those that name one connection or the body as it was. */
 const OWN_HEADERS = ["host", "connection", "content-length", "transfer-encoding", "expect", "upgrade"];
 
+/** Not sent to another origin: the last two are how `call-ops.ts` gives the keys of models. */
+const SECRET_HEADERS = ["authorization", "proxy-authorization", "cookie", "x-api-key", "x-goog-api-key"];
+
 class CallError extends Error {
   readonly trouble: CallTrouble;
 
@@ -90,7 +93,10 @@ export class Caller {
       signal,
     });
     const encoding = headers["content-encoding"];
-    const text = await read(body, typeof encoding === "string" ? encoding : undefined, this.#settings.maxBytes);
+    // Such an answer says how a body would be encoded, and has none.
+    const isEmpty = call.method === "HEAD" || statusCode === 204 || statusCode === 304;
+    const decoded = isEmpty || typeof encoding !== "string" ? undefined : encoding.trim().toLowerCase();
+    const text = await read(body, decoded, this.#settings.maxBytes);
     return { url: call.url, status: statusCode, headers: headersOf(headers), body: text };
   }
 }
@@ -115,7 +121,7 @@ function redirected(call: OutgoingCall, status: number, url: URL): OutgoingCall 
   const asGet = status === 303 || ((status === 301 || status === 302) && call.method === "POST");
   const same = url.origin === new URL(call.url).origin;
   const kept = Object.entries(call.headers).filter(
-    ([name]) => (same || !["authorization", "cookie"].includes(name)) && !(asGet && name.startsWith("content-")),
+    ([name]) => (same || !SECRET_HEADERS.includes(name)) && !(asGet && name.startsWith("content-")),
   );
   const { body, ...rest } = call;
   const moved = { ...rest, url: url.href, headers: Object.fromEntries(kept) };
@@ -126,6 +132,15 @@ function redirected(call: OutgoingCall, status: number, url: URL): OutgoingCall 
 function read(source: Readable, encoding: string | undefined, maxBytes: number): Promise<string> {
   return new Promise((resolve, reject) => {
     const decoder = decoderOf(encoding);
+    let received = 0;
+    if (decoder) {
+      source.on("data", (chunk: Buffer) => {
+        received += chunk.byteLength;
+      });
+      // Of what the decoder finds at the end of the data `pipeline` does not hear any more: without a listener it would
+      // end the process. Some servers say how a body would be encoded, and send none.
+      decoder.on("error", (error) => (received === 0 ? resolve("") : reject(error)));
+    }
     const text = decoder ? pipeline(source, decoder, (error) => error && reject(error)) : source;
     const chunks: Buffer[] = [];
     let bytes = 0;

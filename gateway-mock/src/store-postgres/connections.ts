@@ -140,7 +140,7 @@ export async function listConnections({
     `SELECT c.id, gateway_id, instance_id, app_ids, app_versions, takes, status, ${msOf("connected_at")} AS connected_ms,
 COALESCE(date_part('epoch', now() - g.seen_at) * 1000, 0)::float8 AS silent_ms
 FROM holdfast.connections c LEFT JOIN holdfast.gateways g ON g.id = c.gateway_id
-ORDER BY connected_at DESC, c.id LIMIT 1000`,
+ORDER BY connected_at DESC, c.id`,
   );
   return rows.map((row) => ({
     id: row.id,

@@ -48,8 +48,8 @@ export class ConnectionList {
   readonly #listed = new Map<string, { readonly info: SessionInfo; readonly status: ConnectionStatus }>();
   /** What is to be seen of them, where there is something. */
   readonly #marks = new Map<string, ConnectionMark>();
-  /** Gone, but still listed. */
-  readonly #left = new Set<string>();
+  /** Gone, but still listed, with their functions. */
+  readonly #left = new Map<string, readonly string[]>();
   /** Those of them whose workers said that they end. */
   readonly #said = new Set<string>();
   /** The removal of what has left since the last one began. */
@@ -106,13 +106,25 @@ export class ConnectionList {
   }
 
   /**
+   * What could not be removed, as while the database was away, is removed now: this gateway's signs of life keep all that
+   * is listed of it, and other gateways would leave work to workers that are gone.
+   * @throws HoldfastError `STORE_FAILED`
+   */
+  async removeAgain(): Promise<void> {
+    if (this.#left.size === 0 || this.#ended) return;
+    const functionIds = [...new Set([...this.#left.values()].flat())];
+    await this.#removeLeft();
+    this.#parts.onGone(functionIds);
+  }
+
+  /**
    * The gateway ends, and nothing is listed any more. Its sockets are closed without waiting for what each of them
    * writes; what was left behind would look like workers of a gateway that died.
    */
   async end(): Promise<void> {
     this.#ended = true;
     await Promise.all(this.#last.values());
-    for (const id of this.#listed.keys()) this.#left.add(id);
+    for (const [id, { info }] of this.#listed) this.#left.set(id, info.functionIds);
     this.#listed.clear();
     if (this.#left.size > 0) await this.#removeLeft();
   }
@@ -128,7 +140,7 @@ export class ConnectionList {
     }
     this.#listed.delete(id);
     this.#marks.delete(id);
-    this.#left.add(id);
+    this.#left.set(id, functionIds);
     if (left) this.#said.add(id);
     await this.#removeLeft();
     this.#parts.onGone(functionIds);
@@ -139,7 +151,7 @@ export class ConnectionList {
     if (this.#removal) return this.#removal;
     const removal = this.#lastRemoval.then(async () => {
       this.#removal = null;
-      const ids = [...this.#left];
+      const ids = [...this.#left.keys()];
       const said = ids.filter((id) => this.#said.has(id));
       await this.#parts.store.removeConnections(ids, said);
       for (const one of ids) {

@@ -42,6 +42,19 @@ test("a NUL in a query or a path is refused, and what has it is named", async ()
   }
 });
 
+test("a NUL in a body or in a cursor is refused as what it is in", async () => {
+  const gateway = await bench.gateway();
+  const cursor = Buffer.from(JSON.stringify(["a\0b", "id"])).toString("base64url");
+  for (const [method, path, body] of [
+    ["PUT", "/v1/runs/01JZ6Q4WJ2M6W9S0V7K3N8T5YB/hold", { reason: "a\0b" }],
+    ["POST", "/v1/bulk", { action: "rerun", filter: { all: true }, appVersion: "1\0" }],
+    ["GET", `/v1/graphs?cursor=${cursor}`, undefined],
+  ] as const) {
+    const answer = await call(gateway, path, { method, ...(body ? { body: JSON.stringify(body) } : {}) });
+    expect([path, answer]).toMatchObject([path, { code: "BODY_INVALID", status: 400 }]);
+  }
+});
+
 test("a query parameter that a route does not have, or a value that it does not know, is refused", async () => {
   const gateway = await bench.gateway();
   expect(await call(gateway, "/v1/functions?bogus=1")).toMatchObject({

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
-import { gzipSync } from "node:zlib";
+import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
 import { MockAgent, request } from "undici";
 import { afterEach, describe, expect, test } from "vitest";
 import { isInnerAddress } from "../../src/outgoing/addresses.ts";
@@ -49,7 +49,11 @@ function callerWith(more: Partial<CallSettings> = {}): Caller {
 }
 
 test("redirects are followed without sending secrets to other hosts, and bodies and times have limits", async () => {
-  const other = await serve((request, response) => response.end(`key ${request.headers.authorization ?? "none"}`));
+  const secrets = ["authorization", "proxy-authorization", "cookie", "x-api-key", "x-goog-api-key"];
+  const other = await serve(({ headers }, response) => {
+    const sent = secrets.filter((name) => headers[name] !== undefined);
+    response.end(`key ${sent.join() || "none"}`);
+  });
   const { url } = await serve((request, response) => {
     if (request.url === "/away") response.writeHead(302, { location: other.url }).end();
     else if (request.url === "/round") response.writeHead(307, { location: "/round" }).end();
@@ -60,7 +64,7 @@ test("redirects are followed without sending secrets to other hosts, and bodies 
     }
   });
   const call = (path: string, more: object = {}) => ({ ...get, url: url + path, ...more });
-  const headers = { authorization: "secret" };
+  const headers = Object.fromEntries(secrets.map((name) => [name, "secret"]));
   const caller = callerWith();
   expect(await caller.call(call("/away", { headers }), never)).toMatchObject({ ok: true, body: "key none" });
   expect(await caller.call(call("/round"), never)).toMatchObject({ ok: false, code: "FETCH_REFUSED" });
@@ -69,6 +73,39 @@ test("redirects are followed without sending secrets to other hosts, and bodies 
   expect(await caller.call(call("/bomb"), never)).toMatchObject({ code: "FETCH_TOO_LARGE", retry: false });
   const quick = callerWith({ timeoutMs: 50 });
   expect(await quick.call(call("/silent"), never)).toMatchObject({ code: "FETCH_TIMEOUT", retry: true });
+});
+
+test("what is said to be encoded is read, also where it is empty or broken", async () => {
+  const body = gzipSync("hello");
+  const answers: Readonly<Record<string, [encoding: string, body?: Buffer | undefined, status?: number]>> = {
+    "/gzip": ["gzip", body],
+    "/capitals": ["GZIP", body],
+    "/none": ["gzip", undefined, 204],
+    "/same": ["br", undefined, 304],
+    "/empty": ["gzip"],
+    "/empty-br": ["br"],
+    "/deflate": ["deflate", deflateSync("hello")],
+    "/cut": ["gzip", body.subarray(0, 12)],
+    "/wrong": ["gzip", Buffer.from("hello")],
+    "/cut-br": ["br", brotliCompressSync("hello").subarray(0, 5)],
+  };
+  const { url } = await serve((request, response) => {
+    const [encoding = "", data, status = 200] = answers[request.url ?? ""] ?? [];
+    response.writeHead(status, { "content-encoding": encoding });
+    response.end(request.method === "HEAD" ? undefined : data);
+  });
+  const caller = callerWith();
+  const call = (path: string, method = "GET") => caller.call({ ...get, method, url: url + path }, never);
+  for (const path of ["/gzip", "/capitals", "/deflate"]) {
+    expect([path, await call(path)]).toMatchObject([path, { ok: true, status: 200, body: "hello" }]);
+    expect([path, await call(path, "HEAD")]).toMatchObject([path, { ok: true, status: 200, body: "" }]);
+  }
+  for (const path of ["/none", "/same", "/empty", "/empty-br"]) {
+    expect([path, await call(path)]).toMatchObject([path, { ok: true, body: "" }]);
+  }
+  for (const path of ["/cut", "/wrong", "/cut-br"]) {
+    expect([path, await call(path)]).toMatchObject([path, { ok: false, code: "FETCH_FAILED", retry: true }]);
+  }
 });
 
 test("calls to one server share its connections, and an oversized answer does not break them", async () => {

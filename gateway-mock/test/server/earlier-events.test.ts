@@ -245,3 +245,32 @@ test("where time was advanced before the run began, an event that came before it
   await gateway.skipTime(3 * 3_600_000);
   expect((await finish(worker, runId)).w).toMatchObject({ type: "data", data: { id } });
 });
+
+test("EARLIER-5: a wait of a run that was resumed is given the event that came first, not a later one", async () => {
+  const gateway = await bench.gateway();
+  const worker = await bench.worker(gateway, { functions });
+  const post = (path: string) => call(gateway, path, { method: "POST", body: "{}" });
+  const [runId = ""] = await start(gateway);
+  await worker.replied((await worker.request()).request, { value: [sinceRun("w")] });
+  await waits(gateway, runId, "shop/paid");
+  await waitFor(async () => !(await jobsOf(gateway)).some((name) => name === "due" || name === "leased"), {
+    what: "the end of the look for earlier events",
+  });
+  await post(`/v1/runs/${runId}/cancel`);
+  await ended(gateway, runId);
+  const first = await send(gateway, "shop/paid", { n: 1 });
+  await post(`/v1/runs/${runId}/resume`);
+  const { request } = await worker.request();
+  // Something else is being written: the look is not over when the second event comes.
+  const sql = postgres(bench.db.url, { max: 1 });
+  try {
+    await sql`begin`;
+    await sql`select pg_current_xact_id()`;
+    await worker.replied(request, { value: [sinceRun("w")] });
+    await send(gateway, "shop/paid", { n: 2 });
+    expect((await finish(worker, runId)).w).toMatchObject({ data: { id: first } });
+    await sql`rollback`;
+  } finally {
+    await sql.end();
+  }
+});

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import postgres from "postgres";
 import { expect, test } from "vitest";
 import type { Gateway } from "../../src/server.ts";
 import { call, did, ended, op, runDetail, send, start, triggered, useGateway } from "./harness.ts";
@@ -116,6 +117,31 @@ test("a cancelled run goes on, also when it is cancelled once more; another gate
   }
   await post(one, `/v1/runs/${runId}/cancel`);
   await ended(two, runId);
+});
+
+test("what another gateway says late of a run's end stops nothing of the run that was resumed meanwhile", async () => {
+  const [gateway, another] = [await bench.gateway(), await bench.gateway()];
+  const worker = await bench.worker(gateway);
+  const [runId = "", otherId = ""] = await start(gateway, 2);
+  const first = await worker.frame("GATEWAY_EXECUTOR_REQUEST", (one) => one.runId === runId);
+  const other = await worker.frame("GATEWAY_EXECUTOR_REQUEST", (one) => one.runId === otherId);
+  const cancelled = async (request: typeof first) =>
+    await worker.frame("GATEWAY_CANCEL", ({ requestId }) => requestId === request.requestId);
+  await post(gateway, `/v1/runs/${runId}/cancel`);
+  await cancelled(first);
+  await post(gateway, `/v1/runs/${runId}/resume`);
+  const { request } = await worker.request();
+  // A gateway whose connections to the database are busy or lost for a while tries for up to a minute.
+  const sql = postgres(bench.db.url, { max: 1 });
+  const late = { from: "another", wakes: [{ type: "RUNS_ENDED", runIds: [runId] }] };
+  await sql`select pg_notify('holdfast_wake', ${JSON.stringify(late)})`;
+  await sql.end();
+  // This comes after it, by the same way.
+  await post(another, `/v1/runs/${otherId}/cancel`);
+  await cancelled(other);
+  await worker.replied(request, { status: "DONE", value: "over" });
+  expect(await ended(gateway, runId)).toMatchObject({ status: "COMPLETED", output: "over", leasesLost: 0 });
+  expect(worker.frames.filter(({ kind }) => kind === "GATEWAY_CANCEL")).toEqual([]);
 });
 
 test("a run whose steps were undone is not resumed, and forked from no later step", async () => {

@@ -11,19 +11,20 @@ import { logRow, newId, useStore } from "./harness.ts";
 const bench = useStore();
 
 describe("The registry", () => {
+  const connection = (id: string, gatewayId: string) => ({
+    id,
+    gatewayId,
+    instanceId: "i",
+    appIds: ["shop"],
+    versions: ["shop@1"],
+    queues: ["*"],
+    partitions: [],
+    capacity: 10,
+    status: "READY",
+    connectedMs: 1_700_000_000_000,
+  });
+
   it("the registry lists connections until they are gone or stale", async () => {
-    const connection = (id: string, gatewayId: string) => ({
-      id,
-      gatewayId,
-      instanceId: "i",
-      appIds: ["shop"],
-      versions: ["shop@1"],
-      queues: ["*"],
-      partitions: [],
-      capacity: 10,
-      status: "READY",
-      connectedMs: 1_700_000_000_000,
-    });
     const ids = async () => (await bench.store.listConnections()).map((entry) => entry.id).sort();
     for (const [id, gateway] of [
       ["c1", "g1"],
@@ -52,6 +53,16 @@ describe("The registry", () => {
     await bench.db.sql`UPDATE holdfast.connections SET seen_at = seen_at - interval '1 hour'`;
     await bench.store.touchConnections("g1", 60_000);
     expect(await ids()).toEqual(["c1"]);
+  });
+
+  it("all connections are listed, however many there are: a run of an old version goes to its old workers", async () => {
+    await bench.store.saveConnection({ ...connection("oldest", "g1"), connectedMs: 1 });
+    await bench.db.sql`INSERT INTO holdfast.connections
+      SELECT (jsonb_populate_record(c, jsonb_build_object('id', 'many-' || n, 'connected_at', now()))).*
+      FROM holdfast.connections c, generate_series(1, 1500) n WHERE c.id = 'oldest'`;
+    const listed = await bench.store.listConnections();
+    expect([listed.length >= 1501, listed.some(({ id }) => id === "oldest")]).toEqual([true, true]);
+    await bench.db.sql`DELETE FROM holdfast.connections`;
   });
 
   it("looks for earlier events are no writes under way, and all else is that may write", async () => {

@@ -91,6 +91,30 @@ test("the store learns which workers said that they end, also when it could not 
   expect(told).toEqual([["one"], ["one"], []]);
 });
 
+test("what could not be removed is removed with the next sign of life, and its functions are looked at", async () => {
+  let isAway = true;
+  const removed: string[] = [];
+  const gone: (readonly string[])[] = [];
+  const store: ConnectionListParts["store"] = {
+    saveConnection: async () => {},
+    removeConnections: async (ids) => {
+      if (isAway) throw new Error("no database");
+      removed.push(...ids);
+    },
+  };
+  const list = new ConnectionList({ store, gatewayId: "g", log: silentLog, onGone: (ids) => gone.push(ids) });
+  await list.set(info("one"), "READY");
+  await list.set(info("one"), "DISCONNECTED");
+  await expect(list.removeAgain()).rejects.toThrow("no database");
+  isAway = false;
+  gone.length = 0;
+  await list.removeAgain();
+  expect(removed).toEqual(["one"]);
+  expect(gone).toEqual([info("one").functionIds]);
+  await list.removeAgain();
+  expect([removed, gone.length]).toEqual([["one"], 1]);
+});
+
 test("a gateway that ends leaves no connection on the list, whichever come and go meanwhile", async () => {
   const there = new Set<string>();
   const store: ConnectionListParts["store"] = {

@@ -3,6 +3,7 @@
  * happen sooner; none of it is needed for correctness.
  */
 import { unreachable } from "@holdfast/core";
+import { isEnded } from "@holdfast/engine";
 import type { Wake } from "@holdfast/store";
 
 import type { RunCache } from "../run-cache.ts";
@@ -47,7 +48,7 @@ export function applyWake(wake: Wake, { runs, workers, dispatches, loop, ends, r
     case "RUNS_ENDED":
       for (const runId of wake.runIds) {
         runs.forget(runId);
-        stopWork(dispatches, dispatches.ofRun(runId), "The run has ended.");
+        void stopEnded(runId, { runs, dispatches });
         ends.onEnded(runId);
       }
       return;
@@ -64,5 +65,28 @@ export function applyWake(wake: Wake, { runs, workers, dispatches, loop, ends, r
       return loop.wake();
     default:
       return unreachable(wake);
+  }
+}
+
+/**
+ * A wake may come late, and the run may have been resumed meanwhile: what it does now is not stopped. Where the store
+ * cannot be asked, the next lease extension is refused.
+ */
+async function stopEnded(runId: string, { runs, dispatches }: Pick<WakeParts, "runs" | "dispatches">): Promise<void> {
+  const before = [...dispatches.ofRun(runId)];
+  if (before.length === 0) return;
+  runs.retain(runId);
+  try {
+    const state = await runs.load(runId);
+    if (state && !isEnded(state.status)) return;
+    stopWork(
+      dispatches,
+      before.filter((one) => dispatches.get(one.requestId) === one),
+      "The run has ended.",
+    );
+  } catch {
+    // As said above.
+  } finally {
+    runs.release(runId);
   }
 }

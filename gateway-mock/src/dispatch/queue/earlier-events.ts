@@ -99,7 +99,8 @@ export class EarlierEvents {
    * @throws HoldfastError `STORE_FAILED`
    */
   async giveEarlier(sought: Sought): Promise<boolean> {
-    if (this.#sure.has(placeOf(sought))) return false;
+    const waiting = await this.#waitOf(sought);
+    if (waiting && this.#sure.has(placeOf(sought, waiting.state))) return false;
     const looked = await this.#look(sought);
     return looked === "given" || looked === "over";
   }
@@ -143,7 +144,7 @@ export class EarlierEvents {
       if (isSure || (!hasLooked && clock.monotonicMs() - startedMs >= SHORT_WAIT_MS)) {
         const looked = await this.#look(sought);
         if (looked === "stopped") return false;
-        if (looked === "nothing" && isSure) this.#remember(placeOf(sought));
+        if (looked === "nothing" && isSure) await this.#remember(sought);
         if (looked !== "nothing" || isSure) return true;
         hasLooked = true;
       } else if (hasLooked && (await this.#waitOf(sought)) === null) return true;
@@ -154,8 +155,9 @@ export class EarlierEvents {
     }
   }
 
-  #remember(place: string): void {
-    this.#sure.add(place);
+  async #remember(sought: Sought): Promise<void> {
+    const found = await this.#waitOf(sought);
+    if (found) this.#sure.add(placeOf(sought, found.state));
     for (const oldest of this.#sure) {
       if (this.#sure.size <= MOST_SURE) return;
       this.#sure.delete(oldest);
@@ -237,4 +239,6 @@ export class EarlierEvents {
   }
 }
 
-const placeOf = ({ runId, key }: Sought): string => `${runId} ${key}`;
+/** A run that is resumed waits anew under the same key: events that came while it had ended count. */
+const placeOf = ({ runId, key }: Sought, { revivals }: Pick<RunState, "revivals">): string =>
+  `${runId} ${key} ${revivals}`;

@@ -216,9 +216,9 @@ export class QueueLoop {
         if (this.#timersLeft) this.#claimMoreTimers();
       };
       this.#fireTimer(job, fence).catch(failed).finally(fired);
-    } else if (job.kind === "fetch") {
+    } else if (job.kind === "fetch" && losses < settings.maxLosses) {
       fetches.startCall(state, job);
-    } else if (settings.plain && job.lost) {
+    } else if (job.kind !== "fetch" && settings.plain && job.lost) {
       this.#parts.dispatches.forgetJob(job.id);
       this.#parts.failed.failAttempt({ runId: job.runId, fence }, "connect_worker_stopped_responding");
     } else if (losses >= settings.maxLosses) {

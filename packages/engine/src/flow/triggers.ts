@@ -16,7 +16,7 @@ import { sha256 } from "../digest.ts";
 import type { ExpressionData } from "../expressions/expression.ts";
 import type { Expressions } from "../expressions/expressions.ts";
 import { keyText } from "../expressions/values.ts";
-import type { FunctionSettings } from "./function-settings.ts";
+import type { FunctionSettings, Throttle } from "./function-settings.ts";
 
 /** An event as triggers see it; its JSON is read only when something asks for it. */
 export interface TriggerEvent {
@@ -280,12 +280,22 @@ export function laneOf(slots: readonly string[], throttle: string | null = null)
   return { id: throttle === null ? id : `${id}~${throttle}`, slots, throttle };
 }
 
+/** Stores count places with 32 bits. A larger limit is none: one that cannot be counted would end the claims of all functions. */
+const MOST_PLACES = 2 ** 31 - 1;
+/** What a throttle may be ahead; databases know no time long before. */
+const MOST_AHEAD_MS = 5_000 * 365 * 86_400_000;
+
+function paceOf({ limit, burst, periodMs }: Throttle): NonNullable<ClaimLimits["throttle"]> {
+  const everyMs = periodMs / limit;
+  return { everyMs, burst: Math.min(limit + burst, MOST_PLACES, Math.floor(MOST_AHEAD_MS / everyMs) + 1) };
+}
+
 /** What claims of the function's jobs have to heed; null = nothing. */
 export function limitsOf({ concurrency, throttle }: FunctionSettings): ClaimLimits | null {
   if (concurrency.length === 0 && !throttle) return null;
   return {
-    slots: concurrency.map(({ limit }) => limit),
-    throttle: throttle ? { everyMs: throttle.periodMs / throttle.limit, burst: throttle.limit + throttle.burst } : null,
+    slots: concurrency.map(({ limit }) => Math.min(limit, MOST_PLACES)),
+    throttle: throttle ? paceOf(throttle) : null,
     shared: concurrency.some(({ scope }) => scope !== "fn"),
   };
 }

@@ -200,9 +200,9 @@ export class Pass implements PassHost, HandlerTools {
     const thrown = readThrown(raw);
     const end = failedEnd(thrown, this.#rules.ofHandler({ thrown, raw }));
     this.#failures.noteThrown(thrown);
-    const undoable = this.#undoable.filter((record) => record.progress === "done" || record.isRunning);
-    if (!end.final || isOfOtherCode(thrown.error) || undoable.length === 0)
-      return this.#driver.send({ type: "handler-ended", end });
+    const isOther = isOfOtherCode(thrown.error);
+    const undoable = this.#undoable.filter(({ progress, isRunning }) => !isOther && (progress === "done" || isRunning));
+    if (!end.final || undoable.length === 0) return this.#driver.send({ type: "handler-ended", end });
     const nowMs = ports.clock.nowMs();
     const isTargeted = mode.type === "targeted";
     if (!isTargeted && this.isOpen) this.#failures.runIsUndone(undoable.length);
