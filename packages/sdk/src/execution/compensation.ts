@@ -2,7 +2,7 @@
  * Undoing the steps of a run that has failed, as steps of its own (docs/decisions/0028). `Pass` collects the
  * compensations while it replays the handler, and runs them here.
  */
-import type { PlainError } from "@holdfast/core";
+import { isOfOtherCode, type PlainError } from "@holdfast/core";
 import { isRecord, normalizeError } from "@holdfast/protocol";
 import type { CompensationReport } from "../steps/errors.ts";
 import type { Journal } from "../steps/journal.ts";
@@ -40,7 +40,7 @@ export function readFailure(journal: Journal): FailureMemo | undefined {
 }
 
 /** The op after which a run undoes its steps. */
-export function failureOp(error: PlainError, steps: readonly StepRecord[], startedMs: number): OpText {
+function failureOp(error: PlainError, steps: readonly StepRecord[], startedMs: number): OpText {
   const memo = { error, steps: steps.map(({ identity }) => identity.fullId) };
   const subject = { identity: reservedIdentity(FAILURE_ID), call: { id: FAILURE_ID, kind: "run" } as const };
   const json = { text: JSON.stringify(memo), isUndefined: false };
@@ -50,7 +50,7 @@ export function failureOp(error: PlainError, steps: readonly StepRecord[], start
 }
 
 /** A step that was planned before the function failed, and must not run any more. */
-export function abandonedOp(hash: string, startedMs: number): OpText {
+function abandonedOp(hash: string, startedMs: number): OpText {
   const identity: StepIdentity = { hash, id: hash, index: 0, fullId: hash };
   const error = { name: "Error", message: "It was not run: the function had failed before the step started." };
   return new OpWriter({ identity, call: { id: hash, kind: "run" }, args: undefined, ordinal: undefined }).failed(
@@ -64,6 +64,23 @@ export function abandonedOp(hash: string, startedMs: number): OpText {
 export function abandonedEnd({ mode, ports }: PassOptions, hash: string): HandlerEnd | undefined {
   if (mode.type !== "targeted" || mode.hash !== hash) return undefined;
   return { type: "op", op: abandonedOp(hash, ports.clock.nowMs()), final: true };
+}
+
+/**
+ * How the pass of a run that has failed ends where it is to undo something, and how many steps; undefined: it has nothing
+ * to undo, or what failed is a deploy.
+ */
+export function undoingEnd(
+  error: PlainError,
+  known: readonly StepRecord[],
+  { mode, ports }: PassOptions,
+): { readonly end: HandlerEnd; readonly steps: number } | undefined {
+  const steps = known.filter(({ progress, isRunning }) => progress === "done" || isRunning).length;
+  if (steps === 0 || isOfOtherCode(error)) return undefined;
+  const nowMs = ports.clock.nowMs();
+  const isTargeted = mode.type === "targeted";
+  const op = isTargeted ? abandonedOp(mode.hash, nowMs) : failureOp(error, known, nowMs);
+  return { end: { type: "op", op, final: isTargeted }, steps };
 }
 
 /** A finished step with its compensation. */

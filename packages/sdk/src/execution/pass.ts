@@ -3,7 +3,7 @@
  * follows from what is decided in `steps/pass-machine.ts`; the order of steps is checked in `step-order-check.ts`,
  * failed runs are undone in `compensation.ts`.
  */
-import { createDriver, type Driver, isOfOtherCode, unreachable } from "@holdfast/core";
+import { createDriver, type Driver, unreachable } from "@holdfast/core";
 import type { ExtendedContext } from "@holdfast/protocol";
 import { NonDeterminismError, type RunDeadlineError } from "../steps/errors.ts";
 import { Journal } from "../steps/journal.ts";
@@ -14,7 +14,7 @@ import { rejectedStep, type StepCall } from "../steps/step-call.ts";
 import { type StepIdentity, StepNames } from "../steps/step-id.ts";
 import type { StepTools } from "../steps/step-types.ts";
 import { LazyAbortController } from "./abort.ts";
-import { abandonedEnd, abandonedOp, Compensation, failureOp, readFailure, undoSteps } from "./compensation.ts";
+import { abandonedEnd, Compensation, readFailure, undoingEnd, undoSteps } from "./compensation.ts";
 import { Continuing } from "./continuing.ts";
 import { executionOf, runAs, type TracedExecution } from "./current.ts";
 import { type EndedWaits, hearEnds } from "./ended-waits.ts";
@@ -196,18 +196,13 @@ export class Pass implements PassHost, HandlerTools {
   }
 
   fail(raw: unknown): void {
-    const { mode, ports } = this.#options;
+    const { mode } = this.#options;
     const thrown = readThrown(raw);
     const end = failedEnd(thrown, this.#rules.ofHandler({ thrown, raw }));
     this.#failures.noteThrown(thrown);
-    const isOther = isOfOtherCode(thrown.error);
-    const undoable = this.#undoable.filter(({ progress, isRunning }) => !isOther && (progress === "done" || isRunning));
-    if (!end.final || undoable.length === 0) return this.#driver.send({ type: "handler-ended", end });
-    const nowMs = ports.clock.nowMs();
-    const isTargeted = mode.type === "targeted";
-    if (!isTargeted && this.isOpen) this.#failures.runIsUndone(undoable.length);
-    const op = isTargeted ? abandonedOp(mode.hash, nowMs) : failureOp(thrown.error, this.#undoable, nowMs);
-    this.#driver.send({ type: "handler-ended", end: { type: "op", op, final: isTargeted } });
+    const undoing = end.final ? undoingEnd(thrown.error, this.#undoable, this.#options) : undefined;
+    if (undoing && mode.type !== "targeted" && this.isOpen) this.#failures.runIsUndone(undoing.steps);
+    this.#driver.send({ type: "handler-ended", end: undoing?.end ?? end });
   }
 
   callStep(call: StepCall): Promise<unknown> {
