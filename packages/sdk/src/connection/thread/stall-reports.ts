@@ -16,7 +16,7 @@ import type { Emit, StallAction } from "./thread-effect.ts";
 
 /** Why there is no stack. */
 export const NO_CPU = "it was given no processor.";
-export const NATIVE = "it does not respond to its debugger, so it is in native code.";
+export const NATIVE = "it does not respond to its debugger: it is in native code, or is given hardly any processor.";
 export const ELSEWHERE = "another connection of this process inspects it.";
 const OVER = "it was responsive again before its stack could be read.";
 
