@@ -68,11 +68,13 @@ function encode(signal: unknown, data: unknown): string {
   return text;
 }
 
+/** Pages of a proxy and the like, whatever their status, say nothing about the signal. */
 function judge(status: number, text: string): Judgement<SentSignal> {
-  if (status === 404) return { ok: true, value: {} };
   const body = jsonRecord(text);
-  if (status >= 200 && status < 300) {
-    const runId = isRecord(body.data) ? body.data.run_id : undefined;
+  const { data, error } = body;
+  if (status === 404 && typeof error === "string") return { ok: true, value: {} };
+  if (status >= 200 && status < 300 && isRecord(data)) {
+    const runId = data.run_id;
     return { ok: true, value: typeof runId === "string" && runId !== "" ? { runId } : {} };
   }
   return refused(status, text, body);

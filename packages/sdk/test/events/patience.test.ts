@@ -20,7 +20,7 @@ const inMode = (mode: GatewayAccess["mode"]): Access => ({
 
 const calls: [what: string, call: (access: Access, ports: SendPorts) => Promise<unknown>, answer: object][] = [
   ["events", (access, ports) => sendEvents(access, undefined, [{ name: "a/b" }], ports), { ids: ["E"], status: 200 }],
-  ["a signal", (access, ports) => sendSignal(access, { signal: "approved" }, ports), { status: "delivered" }],
+  ["a signal", (access, ports) => sendSignal(access, { signal: "approved" }, ports), { data: { run_id: "R" } }],
   ["a run", (access, ports) => invokeRun(access, "f", {}, ports), { outcome: "started", runId: "R" }],
 ];
 
