@@ -168,6 +168,7 @@ export class SimBodyPool implements IsolatedBodies {
     };
     let isEvaluated = false;
     return {
+      isSpent: false,
       known: () => (isEvaluated ? body : undefined),
       find: async () => {
         await wait(this.#dice.within(0, this.#plan.loadMs));

@@ -127,6 +127,7 @@ export class SimPool implements ConnectionPool {
           },
           onReturned: () => {},
         },
+        isSpent: () => false,
       });
       this.#cells.ready(slot);
       main.scheduler.after(dice.within(0, 1), main, () => {

@@ -51,7 +51,7 @@ class FakeConnection {
   }
 }
 
-function bench() {
+function bench({ isSpent = false } = {}) {
   const clock = fakeClock();
   const cells = threadCells(new SharedArrayBuffer(cellsBytes(1)));
   const calls: ManualCall[] = [];
@@ -67,8 +67,9 @@ function bench() {
     }),
     main: {
       onLent: (turn) => void main.push(`lent ${turn}`),
-      onReturned: (turn) => void main.push(`returned ${turn}`),
+      onReturned: (turn, isOver) => void main.push(`returned ${turn}${isOver ? ", spent" : ""}`),
     },
+    isSpent: () => isSpent,
   });
   cells.ready(0);
   const connect = (
@@ -177,6 +178,18 @@ describe("A pool thread's end of the connection", () => {
     const turn = give(first, "r");
     first.says({ type: "LEASE_LOST", requestId: "r" });
     expect(connect([{ requestId: "r", turn }]).said).toMatchObject([{ type: "EXECUTION_DROPPED", turn }]);
+  });
+
+  it("HANDLERS-8: a thread in which a module could not be evaluated replies, and is free for no further turn", async () => {
+    const { calls, cells, connect, give, main, settled } = bench({ isSpent: true });
+    const connection = connect();
+    const turn = give(connection, "r");
+    cells.setWaiting("connection", true);
+    calls[0]?.result.resolve(done());
+    await settled();
+    expect(connection.types).toEqual(["TURN_BEGUN", "EXECUTION_RESPONSE"]);
+    expect(cells.read(0).state).toBe("doomed");
+    expect(main).toEqual([`lent ${turn}`, `returned ${turn}, spent`]);
   });
 
   it("HANDLERS-3: a turn that the thread does have goes on", () => {

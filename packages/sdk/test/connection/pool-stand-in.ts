@@ -131,6 +131,7 @@ export function poolStandIn(slots: number, strategy: WatchedStrategy): PoolStand
             returned += 1;
           },
         },
+        isSpent: () => false,
       });
       made.thread = thread;
       threads.set(slot, { thread, port: undefined });

@@ -1,6 +1,7 @@
 import diagnostics from "node:diagnostics_channel";
-import { writeFile } from "node:fs/promises";
+import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import type { LoggerLike } from "@holdfast/core";
 import { encodeJsonBytes } from "@holdfast/protocol";
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from "vitest";
@@ -208,6 +209,51 @@ describe("connect() with isolated functions", () => {
     await until(() => nacks().length > 0, "the lease of main's request");
     expect(nacks()).toEqual([ofMain.requestId]);
     expect(peer.of("WORKER_PAUSE")).toEqual([]);
+    await connection.close();
+  });
+
+  it("HANDLERS-8: a thread in which the module of a handler could not be evaluated is replaced", async () => {
+    const { path: folder, remove } = temporaryFolder("holdfast-spent-");
+    onTestFinished(remove);
+    const [path, away, gate] = ["handler.mjs", "away", "gate"].map((name) => join(folder, name)) as [
+      string,
+      string,
+      string,
+    ];
+    await writeFile(
+      path,
+      `import { existsSync } from "node:fs";
+      if (existsSync(${JSON.stringify(away)})) throw new Error("the database is away");
+      export const handler = async ({ event: { data } }) => {
+        while (data.gate && !existsSync(data.gate)) await new Promise((resolve) => setImmediate(resolve));
+      };`,
+    );
+    const logged: string[] = [];
+    const line = (...args: unknown[]): void => void logged.push(String(args.at(-1)));
+    const logger = { ...quiet, warn: line, error: line };
+    const client = new Holdfast({ id: "app", isDev: true, baseUrl: gateway.url, logger }, {});
+    const isolate = { module: pathToFileURL(path), export: "handler", budget: "1m" } as const;
+    const fn = client.createFunction({ id: "work", triggers: [], isolate });
+    const isolation = { threads: 2, idleTimeout: false } as const;
+    const connection = await client.connect({ functions: [fn], isolation });
+    const peer = await gateway.peer();
+    const request = (data: object): void =>
+      void gateway.dispatch(peer, { appName: "app", functionSlug: fn.slug, requestPayload: payloadOf(data) });
+    const pool = () => connection.debugState().isolation;
+    const replies = (): number => peer.of("WORKER_REPLY").length;
+    // Keeps the thread busy that has evaluated the module.
+    request({ gate });
+    await until(() => pool().busy === 1, "the first thread's turn");
+    await writeFile(away, "");
+    request({});
+    await until(() => replies() === 1, "the second thread's reply");
+    await rm(away);
+    await until(() => pool().recycled === 1, "the second thread's end");
+    request({});
+    await until(() => replies() === 2, "the third thread's reply");
+    expect(logged).toEqual([expect.stringContaining("the database is away")]);
+    expect(pool()).toMatchObject({ crashes: 0 });
+    await writeFile(gate, "");
     await connection.close();
   });
 });

@@ -19,7 +19,7 @@ const REASON: PlainError = { name: "Error", message: "it ended" };
 
 interface WorldThread {
   readonly memoryMb: number;
-  phase: "starting" | "free" | "busy" | "lent" | "told to end" | "terminated";
+  phase: "starting" | "free" | "busy" | "lent" | "doomed" | "told to end" | "terminated";
   key?: number;
 }
 
@@ -101,11 +101,15 @@ class World {
           if (thread.key !== undefined) this.#cameBack.add(thread.key);
           return this.#exit(id, { isUnbegun: true });
         }
-        return this.#finish(id, thread);
+        return this.#finish(id, thread, kind === 4);
       case "lent":
         if (kind === 1) return this.send({ type: "CUT", id, reason: REASON, why: "overrun" });
-        thread.phase = "free";
-        return this.send({ type: "RETURNED", id, nowMs: this.nowMs });
+        if (kind === 2) {
+          thread.phase = "doomed";
+          this.send({ type: "LENT", id });
+        } else thread.phase = "free";
+        return this.send({ type: "RETURNED", id, nowMs: this.nowMs, isSpent: kind === 2 });
+      case "doomed":
       case "told to end":
         return;
       case "terminated":
@@ -125,7 +129,7 @@ class World {
         } else if (thread.phase === "busy") this.#finish(id, thread);
         else if (thread.phase === "lent") {
           thread.phase = "free";
-          this.send({ type: "RETURNED", id, nowMs: this.nowMs });
+          this.send({ type: "RETURNED", id, nowMs: this.nowMs, isSpent: false });
         } else if (thread.phase !== "free") this.#exit(id);
       }
     }
@@ -140,13 +144,13 @@ class World {
     this.send({ type: "BACKOFF_OVER" });
   }
 
-  #finish(id: number, thread: WorldThread): void {
+  #finish(id: number, thread: WorldThread, isSpent = false): void {
     const { key } = thread;
     if (key === undefined) return;
-    thread.phase = "free";
+    thread.phase = isSpent ? "doomed" : "free";
     delete thread.key;
     this.#settle(key);
-    this.send({ type: "FINISHED", id, key, nowMs: this.nowMs });
+    this.send({ type: "FINISHED", id, key, nowMs: this.nowMs, isSpent });
   }
 
   #exit(id: number, how: { readonly isUnbegun?: true; readonly isShortage?: true } = {}): void {
@@ -330,9 +334,9 @@ describe("Pool machine", () => {
     const [busy] = step(started, { type: "READY", id: 1, nowMs: 0 });
     const late: PoolEvent[] = [
       { type: "READY", id: 1, nowMs: 5 },
-      { type: "FINISHED", id: 1, key: 7, nowMs: 5 },
-      { type: "FINISHED", id: 9, key: 1, nowMs: 5 },
-      { type: "RETURNED", id: 1, nowMs: 5 },
+      { type: "FINISHED", id: 1, key: 7, nowMs: 5, isSpent: false },
+      { type: "FINISHED", id: 9, key: 1, nowMs: 5, isSpent: false },
+      { type: "RETURNED", id: 1, nowMs: 5, isSpent: false },
       { type: "LENT", id: 1 },
       { type: "CUT", id: 9, reason: REASON, why: "overrun" },
       { type: "EXITED", id: 9, reason: REASON },
@@ -451,11 +455,39 @@ describe("Pool machine", () => {
     ]);
   });
 
+  it.each([
+    ["of main's", { type: "FINISHED", id: 1, key: 1, nowMs: 2, isSpent: true }],
+    ["of the connection thread's", { type: "RETURNED", id: 1, nowMs: 2, isSpent: true }],
+  ] as const)("POOL-13: a thread that is spent after a turn %s is replaced and gets no further turn", (_, end) => {
+    const first: readonly PoolEvent[] =
+      end.type === "FINISHED"
+        ? [{ type: "READY", id: 1, nowMs: 1 }]
+        : [
+            { type: "WITHDRAW", key: 1 },
+            { type: "READY", id: 1, nowMs: 1 },
+            { type: "LENT", id: 1 },
+          ];
+    const submits = [1, 2].map((key): PoolEvent => ({ type: "SUBMIT", turn: { key, memoryMb: 0 } }));
+    const [state, done] = playAll(createPoolStep(ONE_THREAD), [
+      ...submits.slice(0, 1),
+      ...first,
+      ...submits.slice(1),
+      end,
+      { type: "EXITED", id: 1, reason: REASON },
+      { type: "READY", id: 2, nowMs: 3 },
+    ]);
+    expect(done.filter((effect) => effect.do === "GIVE" || effect.do === "TERMINATE").slice(-2)).toEqual([
+      { do: "TERMINATE", id: 1 },
+      { do: "GIVE", id: 2, turn: { key: 2, memoryMb: 0 } },
+    ]);
+    expect(state.counts).toEqual({ overruns: 0, crashes: 0, recycled: 1 });
+  });
+
   it("a thread that computes without a turn is ended, and another one starts for what comes", () => {
     const [state, done] = playAll(createPoolStep(ONE_THREAD), [
       { type: "SUBMIT", turn: { key: 1, memoryMb: 0 } },
       { type: "READY", id: 1, nowMs: 1 },
-      { type: "FINISHED", id: 1, key: 1, nowMs: 2 },
+      { type: "FINISHED", id: 1, key: 1, nowMs: 2, isSpent: false },
       { type: "CUT", id: 1, reason: REASON, why: "left-behind" },
       { type: "SUBMIT", turn: { key: 2, memoryMb: 0 } },
       { type: "EXITED", id: 1, reason: REASON },

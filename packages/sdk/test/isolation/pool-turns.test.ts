@@ -37,7 +37,7 @@ beforeEach(() => {
     exit: () => {
       exits += 1;
     },
-    finder: { known: () => undefined, find: () => finding },
+    finder: { known: () => undefined, find: () => finding, isSpent: false },
     post: (report) => void posted.push(report),
   });
   cells.prepare(0, 0);
@@ -119,7 +119,7 @@ describe("Turns of a pool thread", () => {
     const all: PoolReport[] = [];
     const failing = new PoolTurns({
       ...{ slot: 0, cells, clock, onEnding: () => {}, exit: () => {}, leftBehind: new LeftBehind(undefined) },
-      finder: { known: () => body, find: () => Promise.resolve(body) },
+      finder: { known: () => body, find: () => Promise.resolve(body), isSpent: false },
       post: (report) => {
         if (report.type === "DONE") throw new Error("It could not be cloned.");
         all.push(report);
@@ -191,7 +191,7 @@ describe("Turns of a pool thread", () => {
       await request(first);
       turns.lend(first, subject);
       cells.release(0, first);
-      turns.return(first);
+      turns.return(first, false);
       pass(600, 0);
       const second = cells.claim(0, "connection") ?? 0;
       await request(second);

@@ -1,4 +1,4 @@
-import { writeFile } from "node:fs/promises";
+import { rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { LoggerLike } from "@holdfast/core";
@@ -7,7 +7,7 @@ import { temporaryFolder } from "../../../tooling/src/processes.mjs";
 import { Holdfast } from "../../src/app/holdfast.ts";
 import { isolated } from "../../src/steps/isolated.ts";
 import { FunctionTest } from "../../src/testing.ts";
-import { testPool } from "./pool-harness.ts";
+import { failureOf, isolatedModule, resultOf, testPool } from "./pool-harness.ts";
 
 const quiet: LoggerLike = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 const client = new Holdfast({ id: "app", isDev: true, logger: quiet });
@@ -78,4 +78,22 @@ test("what a module lacks besides is not put down to its loader", async () => {
   const load = made.pool.load([{ kind: "body", module: url, name: "size" }]);
   await expect(load).rejects.toThrow(/Cannot find package 'no-such-package-of-anyone'/);
   await expect(load).rejects.not.toThrow(/execArgv/);
+});
+
+test("POOL-13: a thread in which a module could not be evaluated gets no further turn: another one takes its place", async () => {
+  const { path: flag } = moduleOf("away");
+  await using code = await isolatedModule(`
+    import { existsSync } from "node:fs";
+    if (existsSync(${JSON.stringify(flag)})) throw new Error("the database is away");
+    isolated(import.meta.url, "work", () => "done");
+  `);
+  await using made = await testPool();
+  await writeFile(flag, "");
+  const failed = failureOf(await made.run(code.url, "work"));
+  expect(failed).toMatchObject({ code: "ISOLATE_MODULE_INVALID", message: expect.stringContaining("is away") });
+  await rm(flag);
+  expect(resultOf(await made.run(code.url, "work"))).toBe("done");
+  expect(resultOf(await made.run(code.url, "work"))).toBe("done");
+  expect(made.pool.debugState()).toMatchObject({ recycled: 1, crashes: 0 });
+  expect(made.logs).toEqual([]);
 });

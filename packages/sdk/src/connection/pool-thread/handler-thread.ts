@@ -34,7 +34,8 @@ import { COUNTERS_BYTES, type SharedCounters, sharedCounters } from "../shared/s
 export interface TurnReports {
   /** The code of the turn has this long. */
   onLent(turn: number, request: ExecutionRequest): void;
-  onReturned(turn: number): void;
+  /** Spent: the thread is to get no further turn. */
+  onReturned(turn: number, isSpent: boolean): void;
 }
 
 export interface HandlerThreadDeps {
@@ -46,6 +47,8 @@ export interface HandlerThreadDeps {
   readonly sdkVersion: string;
   readonly strategy: (watch: (request: PassRequest) => BodyWatch) => ExecutionStrategy;
   readonly main: TurnReports;
+  /** A module could not be evaluated, and never can be in this thread. */
+  readonly isSpent: () => boolean;
 }
 
 type Unaddressed<Message> = Message extends unknown ? Omit<Message, "version" | "turn"> : never;
@@ -79,6 +82,8 @@ function owned(report: Unaddressed<IsolatedReport>): Unaddressed<IsolatedReport>
  * HANDLERS-6. A thread that became free before the next connection thread could hear it says so to that one.
  * HANDLERS-7. So does one that had dropped a request (it was cancelled, or its lease was lost): it had begun, and is not
  *     to begin again.
+ * HANDLERS-8. A thread in which a module could not be evaluated gets no further turn: that would fail at once, and so the
+ *     thread would get most of them.
  */
 export class HandlerThread {
   readonly #deps: HandlerThreadDeps;
@@ -265,9 +270,10 @@ export class HandlerThread {
 
   #release(turn: number): boolean {
     const { cells, slot, main } = this.#deps;
-    if (!cells.release(slot, turn)) return false;
-    main.onReturned(turn);
-    this.onFree();
+    const isSpent = this.#deps.isSpent();
+    if (!(isSpent ? cells.doom(slot, turn) : cells.release(slot, turn))) return false;
+    main.onReturned(turn, isSpent);
+    if (!isSpent) this.onFree();
     return true;
   }
 

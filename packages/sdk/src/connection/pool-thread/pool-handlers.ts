@@ -14,6 +14,7 @@ import { TestCalls } from "./test-calls.ts";
 
 export function createPoolHandlers(isolated: IsolatedFunctions, thread: ThreadOfPool): PoolHandlers {
   const { slot, cells, clock, importModule, setPhase, onLent, onReturned, loggerOf, log } = thread;
+  let isSpent = false;
   const ports = { clock, timers: systemTimers };
   const test = isolated.double && new TestCalls(isolated.double, clock);
   const handlers = new HandlerThread({
@@ -28,7 +29,11 @@ export function createPoolHandlers(isolated: IsolatedFunctions, thread: ThreadOf
         log,
         test,
         onRunning: () => setPhase("running"),
+        onSpent: () => {
+          isSpent = true;
+        },
       }),
+    isSpent: () => isSpent,
     main: {
       onLent: (turn, request) => {
         setPhase("loading");

@@ -96,11 +96,7 @@ function onNotFree(state: PoolState, id: number, rules: PoolRules): PoolNext {
   return phase?.type === "ending" && !state.isStopping ? settle(lent, [], rules) : [state, []];
 }
 
-function onFinished(
-  state: PoolState,
-  event: { readonly id: number; readonly key: number; readonly nowMs: number },
-  rules: PoolRules,
-): PoolNext {
+function onFinished(state: PoolState, event: Extract<PoolEvent, { type: "FINISHED" }>, rules: PoolRules): PoolNext {
   const phase = phaseOf(state, event.id);
   return phase?.type === "busy" && phase.turn.key === event.key ? freed(state, event, rules) : [state, []];
 }
@@ -114,13 +110,16 @@ function givenBack(
   return [{ ...state, queue: [turn, ...state.queue] }, []];
 }
 
-/** The thread is free again, or has had as many turns as it may have. */
+/** The thread is free again, has had as many turns as it may have, or is to have no more. */
 function freed(
   state: PoolState,
-  { id, nowMs }: { readonly id: number; readonly nowMs: number },
+  { id, nowMs, isSpent }: { readonly id: number; readonly nowMs: number; readonly isSpent: boolean },
   rules: PoolRules,
 ): PoolNext {
   const idle = withPhase({ ...state, startFailures: 0 }, id, { type: "idle", sinceMs: nowMs }, 1);
+  if (isSpent) {
+    return settle(withPhase(idle, id, { type: "ending", why: "spent" }), [{ do: "TERMINATE", id }], rules);
+  }
   const turns = idle.threads.find((thread) => thread.id === id)?.turns ?? 0;
   if (rules.recycleAfter === null || turns < rules.recycleAfter) return settle(idle, [], rules);
   return settle(withPhase(idle, id, { type: "ending", why: "recycled" }), [{ do: "RETIRE", id }], rules);
@@ -180,7 +179,7 @@ function onExited(
 }
 
 function isReplaced(why: EndCause): boolean {
-  return why === "recycled" || why === "left-behind";
+  return why === "recycled" || why === "spent" || why === "left-behind";
 }
 
 function onStartFailed(

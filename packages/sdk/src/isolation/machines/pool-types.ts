@@ -27,7 +27,7 @@ export type ThreadPhase =
  */
 export type CutCause = "overrun" | "left-behind" | "unwanted";
 
-export type EndCause = "recycled" | "left-behind" | "idle" | "room" | "cut" | "stopped";
+export type EndCause = "recycled" | "spent" | "left-behind" | "idle" | "room" | "cut" | "stopped";
 
 export interface PoolThread {
   readonly id: number;
@@ -58,6 +58,8 @@ export interface PoolCounts {
  * POOL-9. A turn that comes while `maxQueue` wait fails at once.
  * POOL-11. A turn that was withdrawn is given to no thread: its work may be another worker's, and done.
  * POOL-12. Where the process lacks what a thread needs, turns wait and the start is tried again after a pause.
+ * POOL-13. A thread in which a module could not be evaluated is replaced: its turns would fail at once, so it would get
+ *     most of them.
  */
 export interface PoolState {
   readonly threads: readonly PoolThread[];
@@ -80,9 +82,16 @@ export type PoolEvent =
   | { readonly type: "READY"; readonly id: number; readonly nowMs: number }
   /** The connection thread was quicker. */
   | { readonly type: "NOT_FREE"; readonly id: number }
-  | { readonly type: "FINISHED"; readonly id: number; readonly key: number; readonly nowMs: number }
+  | {
+      readonly type: "FINISHED";
+      readonly id: number;
+      readonly key: number;
+      readonly nowMs: number;
+      readonly isSpent: boolean;
+    }
   | { readonly type: "LENT"; readonly id: number }
-  | { readonly type: "RETURNED"; readonly id: number; readonly nowMs: number }
+  /** Spent: a module could not be evaluated in the thread. It is doomed already. */
+  | { readonly type: "RETURNED"; readonly id: number; readonly nowMs: number; readonly isSpent: boolean }
   /** Its turn took too long, or is not wanted any more and goes on, or it is busy without one. It is doomed already. */
   | { readonly type: "CUT"; readonly id: number; readonly reason: PlainError; readonly why: CutCause }
   | {

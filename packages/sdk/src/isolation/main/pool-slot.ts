@@ -265,7 +265,7 @@ export class PoolSlot {
         return send({ type: "LENT", id });
       case "RETURNED":
         if (this.#current?.turn === report.turn) this.#endTurn();
-        return send({ type: "RETURNED", id, nowMs: clock.monotonicMs() });
+        return send({ type: "RETURNED", id, nowMs: clock.monotonicMs(), isSpent: report.isSpent });
       case "REFUSED":
         log("error", `A pool thread refused a message: ${report.error.message}`, { code: report.error.code });
         // Nothing else will answer this turn.
@@ -294,14 +294,14 @@ export class PoolSlot {
     const current = this.#current;
     // A late answer: its turn was ended.
     if (current?.turn !== answer.turn || current.key === null) return;
-    this.#finish(current.key, endOf(answer));
+    this.#finish(current.key, endOf(answer), answer.type === "FAILED" && answer.isSpent);
   }
 
-  #finish(key: number, end: TurnEnd): void {
+  #finish(key: number, end: TurnEnd, isSpent = false): void {
     const { id, send, clock, onEnd } = this.#deps;
     this.#endTurn();
     // The thread first: what the answer leads to may be the next turn.
-    send({ type: "FINISHED", id, key, nowMs: clock.monotonicMs() });
+    send({ type: "FINISHED", id, key, nowMs: clock.monotonicMs(), isSpent });
     onEnd(key, end);
   }
 
@@ -319,7 +319,7 @@ export class PoolSlot {
         timing: null,
       });
     this.#endTurn();
-    send({ type: "RETURNED", id, nowMs: clock.monotonicMs() });
+    send({ type: "RETURNED", id, nowMs: clock.monotonicMs(), isSpent: false });
   }
 
   #endTurn(): void {

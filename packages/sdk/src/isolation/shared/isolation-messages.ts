@@ -170,7 +170,12 @@ export type PoolReport = Header &
     | { readonly type: "BEGUN" }
     | { readonly type: "DONE"; readonly json: AnswerJson; readonly timing: TurnTiming }
     /** The code threw, or there is none. */
-    | { readonly type: "FAILED"; readonly thrown: AnswerThrown; readonly timing: TurnTiming | null }
+    | {
+        readonly type: "FAILED";
+        readonly thrown: AnswerThrown;
+        readonly timing: TurnTiming | null;
+        readonly isSpent: boolean;
+      }
     | { readonly type: "LOADED" }
     /**
      * It does not begin with its turn, of either owner: code of an earlier one has computed in between. It ends by
@@ -205,7 +210,8 @@ export type PoolReport = Header &
       }
     /** The connection thread gave it a turn; its code has this long. */
     | { readonly type: "LENT"; readonly subject: TurnSubject; readonly budgetMs: number }
-    | { readonly type: "RETURNED" }
+    /** Spent: a module could not be evaluated, and never can be in this thread. It is doomed; main ends it. */
+    | { readonly type: "RETURNED"; readonly isSpent: boolean }
     /** It got something that it cannot read. */
     | { readonly type: "REFUSED"; readonly error: PlainError }
   );

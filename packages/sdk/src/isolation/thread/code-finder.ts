@@ -14,6 +14,8 @@ export interface CodeFinder {
   known(code: CodeReference): Code | undefined;
   /** @throws HoldfastError `ISOLATE_MODULE_INVALID` */
   find(code: CodeReference): Promise<Code>;
+  /** A module could not be evaluated. Runtimes remember that: in this thread it never can be. */
+  readonly isSpent: boolean;
   /** A module calls `connect()`. @throws HoldfastError `ISOLATE_CONNECT` */
   refuseConnect(): never;
 }
@@ -21,11 +23,18 @@ export interface CodeFinder {
 export function createCodeFinder(importModule: ImportModule): CodeFinder {
   const found = new Map<string, Code>();
   let refused: HoldfastError | undefined;
+  let isSpent = false;
   const keyOf = ({ kind, module, name }: CodeReference): string => `${kind}\n${module}\n${name}`;
   return {
+    get isSpent() {
+      return isSpent;
+    },
     known: (code) => found.get(keyOf(code)),
     find: async (code) => {
-      const exported = await evaluate(importModule, code);
+      const exported = await evaluate(importModule, code).catch((error: unknown) => {
+        isSpent = true;
+        throw error;
+      });
       // Also where its module does not await connect().
       if (refused) throw refused;
       const value = code.kind === "body" ? findIsolated(code.module, code.name) : exportOf(exported, code.name);

@@ -47,7 +47,7 @@ export interface PoolTurnsDeps {
   readonly slot: number;
   readonly cells: ThreadCells;
   readonly clock: Clock;
-  readonly finder: Pick<CodeFinder, "known" | "find">;
+  readonly finder: Pick<CodeFinder, "known" | "find" | "isSpent">;
   readonly post: (report: PoolReport) => void;
   /** Absent: turns leave nothing behind. */
   readonly leftBehind?: LeftBehind;
@@ -58,7 +58,8 @@ export interface PoolTurnsDeps {
 }
 
 export type Unaddressed<Message> = Message extends unknown ? Omit<Message, "version" | "turn"> : never;
-type Answer = Unaddressed<Extract<PoolReport, { type: "DONE" | "FAILED" | "LOADED" }>>;
+type Failed = Omit<Unaddressed<Extract<PoolReport, { type: "FAILED" }>>, "isSpent">;
+type Answer = Unaddressed<Extract<PoolReport, { type: "DONE" | "LOADED" }>> | Failed;
 type BodyCommand = Extract<PoolCommand, { type: "RUN_BODY" }>;
 
 interface CurrentTurn {
@@ -97,10 +98,10 @@ export class PoolTurns {
     this.#current = { turn, subject, controller: new LazyAbortController() };
   }
 
-  return(turn: number): void {
+  return(turn: number, isSpent: boolean): void {
     this.#deps.onEnding?.();
     this.#current = undefined;
-    this.send({ type: "RETURNED" }, turn);
+    this.send({ type: "RETURNED", isSpent }, turn);
     this.#deps.leftBehind?.onTurnEnd();
   }
 
@@ -187,26 +188,29 @@ export class PoolTurns {
   }
 
   #end(turn: number, answer: Answer): void {
-    const { cells, slot, onEnding, leftBehind } = this.#deps;
+    const { cells, slot, finder, onEnding, leftBehind } = this.#deps;
     onEnding?.();
     const isOfRun = this.#current?.subject !== null;
     this.#current = undefined;
-    // Main has given it up, and ends this thread.
-    if (!cells.release(slot, turn)) return;
-    this.#answer(turn, answer);
+    const isSpent = answer.type === "FAILED" && finder.isSpent;
+    // False: main has given it up, and ends this thread.
+    if (!(isSpent ? cells.doom(slot, turn) : cells.release(slot, turn))) return;
+    this.#answer(turn, answer, isSpent);
+    if (isSpent) return;
     this.#setFree();
     // What modules do once they are evaluated is not what a turn left behind.
     if (isOfRun) leftBehind?.onTurnEnd();
   }
 
   /** The turn is over: main hears how, whatever the answer has in it. */
-  #answer(turn: number, answer: Answer): void {
+  #answer(turn: number, answer: Answer, isSpent: boolean): void {
     try {
-      if (answer.type !== "DONE") return this.send(answer, turn);
+      if (answer.type === "FAILED") return this.send({ ...answer, isSpent }, turn);
+      if (answer.type === "LOADED") return this.send(answer, turn);
       const { type, json, timing } = answer;
       this.#deps.post({ type, version: ISOLATION_VERSION, turn, json, timing });
     } catch (raw) {
-      this.send({ type: "FAILED", thrown: readThrown(new Error(messageOf(raw))), timing: null }, turn);
+      this.send({ type: "FAILED", thrown: readThrown(new Error(messageOf(raw))), timing: null, isSpent }, turn);
     }
   }
 

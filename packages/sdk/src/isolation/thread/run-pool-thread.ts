@@ -42,7 +42,8 @@ export interface ThreadOfPool {
   setPhase(phase: "loading" | "running"): void;
   /** The connection thread gave it a turn; its code has this long. */
   onLent(turn: number, subject: TurnSubject, budgetMs: number): void;
-  onReturned(turn: number): void;
+  /** Spent: the thread is to get no further turn. */
+  onReturned(turn: number, isSpent: boolean): void;
   /** The logger of an app's client, as far as it can be had in a thread. */
   loggerOf(appId: string): LoggerLike;
   /** Of what the SDK itself logs: to main. */
@@ -88,7 +89,7 @@ class PoolThreadRunner {
         this.#steps.setHeard(this.#cells.isHeard());
         turns.send({ type: "LENT", subject, budgetMs });
       },
-      onReturned: (turn) => turns.return(turn),
+      onReturned: (turn, isSpent) => turns.return(turn, isSpent),
       loggerOf: (appId) => forwardingLogger(appId, (...line) => this.#output.print(...line)),
       log: (level, message, data = {}, inWords = []) => turns.send({ type: "LOG", level, message, data, inWords }),
     });
