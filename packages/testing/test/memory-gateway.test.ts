@@ -179,3 +179,20 @@ test("waiting for a run ends before a test runner ends the test, and says what b
   await expect(gateway.waitForRun("01ABC", undefined, { timeoutMs: 1 })).rejects.toThrow(/ There is no event 01ABC\.$/);
   await expect(gateway.run("a/b")).rejects.toMatchObject({ code: "NOT_FOUND", message: "There is no run a/b." });
 });
+
+test("what a step sends ends a wait that was begun beside it, however soon it is sent", async () => {
+  const asking = app.createFunction({ id: "asking", triggers: { event: "shop/asked" } }, async ({ step }) => {
+    const [answer] = await Promise.all([
+      step.waitForEvent("answer", { event: "shop/answered", timeout: "1h" }),
+      step.run("ask", () => app.send({ name: "shop/answered", data: { by: "event" } })),
+    ]);
+    const [signal] = await Promise.all([
+      step.waitForSignal("signal", { signal: "answered", timeout: "1h" }),
+      step.run("ask again", async () => (await app.sendSignal({ signal: "answered", data: "signal" })).runId),
+    ]);
+    return [answer?.data.by, signal?.data];
+  });
+  await using _connection = await app.connect({ functions: [asking] });
+  const run = await gateway.waitForRun(await send("shop/asked"));
+  expect(run).toMatchObject({ status: "COMPLETED", output: ["event", "signal"] });
+});

@@ -74,7 +74,8 @@ export class StepRecord {
   /** What the pass needs to know of it. */
   get found(): FoundStep {
     const { body, kind } = this.call;
-    return { hash: this.identity.hash, hasBody: body !== undefined, isWait: STEP_KINDS[kind].isWait };
+    const { isWait, listens } = STEP_KINDS[kind];
+    return { hash: this.identity.hash, hasBody: body !== undefined, isWait, listens };
   }
 
   settle(): void {

@@ -1,5 +1,5 @@
 /**
- * The rules of a pass that goes on in place, over checkpoints: PASS-1 to PASS-7 and PASS-12 to PASS-15 of
+ * The rules of a pass that goes on in place, over checkpoints: PASS-1 to PASS-7 and PASS-12 to PASS-17 of
  * `pass-machine.ts`, which hands its events on to here. See docs/decisions/0060 for looking ahead.
  */
 import { type Next, unreachable } from "@holdfast/core";
@@ -37,7 +37,7 @@ export function findInPlace(before: OpenPass, step: FoundStep, due: boolean): Ne
   if (!step.hasBody) return proceed(park(state, { type: "step", step }));
   // A failed step that is not due was reported when it failed.
   if (!due || state.refused) return proceed(plan(state, step));
-  if (state.seen === state.stored) return startNow(state, step);
+  if (state.seen === state.stored && state.unstoredWaits === 0) return startNow(state, step);
   state.held = push(state.held, { step, seen: state.seen });
   return proceed(state);
 }
@@ -74,11 +74,25 @@ export function endWaitInPlace(before: OpenPass, hash: string): NextPass {
   state.serial += 1;
   state.reports = without(before.reports, hash);
   state.untold = without(before.untold, hash);
+  if (state.untold !== before.untold) state.unstoredWaits -= toArray(before.untold).filter(isListening(hash)).length;
   if (before.unsent === null && before.unanswered === null) state.stored += 1;
   else state.unsent = push(before.unsent, ended);
   if (settles) state.seen += 1;
-  const [next, effects] = proceed(state);
-  return settles ? [next, [{ do: "settle", ops: [ended] }, ...effects]] : [next, effects];
+  const begun = begin(state);
+  const [next, others] = proceed(state);
+  const effects = joined(begun, others);
+  return settles ? [next, joined([{ do: "settle", ops: [ended] }], effects)] : [next, effects];
+}
+
+/** Starts the held steps that need not wait any more. */
+function begin(state: NextOpenPass): readonly PassEffect[] {
+  if (state.held === null || state.unstoredWaits > 0) return NOTHING;
+  const held = toArray(state.held);
+  const isDue = ({ seen }: HeldStep): boolean => seen <= state.stored;
+  const starts = held.every(isDue) ? held : held.filter(isDue);
+  state.running += starts.length;
+  state.held = starts.length === held.length ? null : concat<HeldStep>(null, held.slice(starts.length));
+  return starts.map(({ step }) => ({ do: "start", step }));
 }
 
 export function flush(before: OpenPass): NextPass {
@@ -153,20 +167,16 @@ function stored(state: OpenPass, answered: readonly OpText[]): NextPass {
   const ops =
     left.length === 0 || ends === 0 ? answered : [...answered, ...left.splice(0, ends < 0 ? left.length : ends)];
   const count = state.stored + ops.length;
-  const held = toArray(state.held);
-  const isDue = ({ seen }: HeldStep): boolean => seen <= count;
-  const starts = held.every(isDue) ? held : held.filter(isDue);
   const unseen = state.seen >= count ? NO_OPS : ops.slice(Math.max(0, state.seen - state.stored));
   const after = copyOf(state);
   after.serial += 1;
   if (ops !== answered) after.unsent = concat(null, left);
   after.unanswered = null;
+  after.unstoredWaits -= state.unanswered?.parked.filter(isListening()).length ?? 0;
   after.seen = Math.max(state.seen, count);
   after.stored = count;
-  after.running += starts.length;
-  after.held = starts.length === held.length ? null : concat<HeldStep>(null, held.slice(starts.length));
+  const begun = begin(after);
   const [next, others] = proceed(after);
-  const begun = starts.map(({ step }): PassEffect => ({ do: "start", step }));
   const settled: readonly PassEffect[] = unseen.length > 0 ? [{ do: "settle", ops: unseen }] : NOTHING;
   return [next, joined(settled, joined(begun, others))];
 }
@@ -266,6 +276,12 @@ function endWithAll(state: OpenPass): NextPass {
 /** A result of a body of this pass. */
 const isOwn = ({ text }: OpText): boolean => text !== "";
 
+/** A wait for an event or a signal; with a hash: this one. */
+function isListening(hash?: string): (report: StepReport) => boolean {
+  return (report) =>
+    report.type === "step" && report.step.listens === true && (hash === undefined || report.step.hash === hash);
+}
+
 function without(reports: AppendList<StepReport>, hash: string): AppendList<StepReport> {
   const isIt = (report: StepReport): boolean => report.type === "step" && report.step.hash === hash;
   const all = toArray(reports);
@@ -282,7 +298,8 @@ function plan(state: OpenPass, step: FoundStep): OpenPass {
 }
 
 function park(state: OpenPass, report: StepReport): OpenPass {
-  return { ...state, reports: push(state.reports, report), untold: push(state.untold, report) };
+  const unstoredWaits = state.unstoredWaits + (isListening()(report) ? 1 : 0);
+  return { ...state, reports: push(state.reports, report), untold: push(state.untold, report), unstoredWaits };
 }
 
 function bytesOf(ops: readonly OpText[]): number {

@@ -11,6 +11,8 @@ export interface FoundStep {
   readonly hasBody: boolean;
   /** A sleep, or a wait for an event or signal: it does nothing but end. */
   readonly isWait?: boolean;
+  /** A wait for what a body may bring about: an event, a signal. */
+  readonly listens?: boolean;
 }
 
 /** A step's result as it goes over the wire: JSON text of one op. No text: the gateway has said it, and has it stored. */
@@ -95,6 +97,8 @@ export interface OpenPass {
   readonly reports: AppendList<StepReport>;
   /** Those of `reports` that no checkpoint has contained. */
   readonly untold: AppendList<StepReport>;
+  /** How many waits for events and signals no answer has called stored. */
+  readonly unstoredWaits: number;
   /** A flush was asked for and has not come yet. */
   readonly flushing: boolean;
   /** The gateway does not take checkpoints of this pass. */

@@ -16,6 +16,8 @@ interface StepKindRow {
   readonly op: OpName;
   /** It does nothing but end. */
   readonly isWait: boolean;
+  /** For what a body may bring about. */
+  readonly listens: boolean;
   /** Ops and names of tools under which a gateway may have finished ones on record; for steps with a body `run` has them. */
   readonly recordedAs: readonly string[];
 }
@@ -25,15 +27,16 @@ export const STEP_KINDS = {
   run: {
     op: "StepPlanned",
     isWait: false,
+    listens: false,
     recordedAs: ["StepRun", "StepError", "StepFailed", "StepPlanned", "Step", "run", "sendEvent", "sendSignal"],
   },
-  sendEvent: { op: "StepPlanned", isWait: false, recordedAs: [] },
-  sendSignal: { op: "StepPlanned", isWait: false, recordedAs: [] },
-  sleep: { op: "Sleep", isWait: true, recordedAs: ["Sleep", "sleepUntil"] },
-  waitForEvent: { op: "WaitForEvent", isWait: true, recordedAs: ["WaitForEvent"] },
-  waitForSignal: { op: "WaitForSignal", isWait: true, recordedAs: ["WaitForSignal"] },
-  invoke: { op: "InvokeFunction", isWait: false, recordedAs: ["InvokeFunction", "invoke"] },
-  fetch: { op: "Gateway", isWait: false, recordedAs: ["Gateway", "fetch"] },
+  sendEvent: { op: "StepPlanned", isWait: false, listens: false, recordedAs: [] },
+  sendSignal: { op: "StepPlanned", isWait: false, listens: false, recordedAs: [] },
+  sleep: { op: "Sleep", isWait: true, listens: false, recordedAs: ["Sleep", "sleepUntil"] },
+  waitForEvent: { op: "WaitForEvent", isWait: true, listens: true, recordedAs: ["WaitForEvent"] },
+  waitForSignal: { op: "WaitForSignal", isWait: true, listens: true, recordedAs: ["WaitForSignal"] },
+  invoke: { op: "InvokeFunction", isWait: false, listens: false, recordedAs: ["InvokeFunction", "invoke"] },
+  fetch: { op: "Gateway", isWait: false, listens: false, recordedAs: ["Gateway", "fetch"] },
 } as const satisfies Readonly<Record<StepKind, StepKindRow>>;
 
 export const stepKinds = Object.keys(STEP_KINDS) as StepKind[];

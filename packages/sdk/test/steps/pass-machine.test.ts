@@ -405,6 +405,64 @@ describe("Pass machine that is given what ends elsewhere", () => {
     expect(pass.reply()).toMatchObject({ type: "end", results: [op("a"), gone("s")], position: 0 });
   });
 
+  const listening = (hash: string): FoundStep => ({ hash, hasBody: false, isWait: true, listens: true });
+
+  test.each([IN_PLACE, LOOKING_AHEAD])(
+    "PASS-17: a body after a wait for an event starts once that is stored: %o",
+    (mode) => {
+      const pass = machine(mode);
+      pass.send({ type: "found", step: listening("w"), due: true });
+      expect(pass.send({ type: "found", step: body("a"), due: true })).toEqual([{ do: "flush-soon" }]);
+      expect(pass.send({ type: "flush" })).toMatchObject([
+        { do: "checkpoint", ops: [], parked: [{ step: listening("w") }] },
+      ]);
+      expect(pass.send({ type: "found", step: body("b"), due: true })).toEqual([]);
+      expect(pass.send({ type: "answered", outcome: "stored" })).toEqual([
+        { do: "start", step: body("a") },
+        { do: "start", step: body("b") },
+      ]);
+      expect(pass.send({ type: "found", step: body("c"), due: true })).toEqual([{ do: "start", step: body("c") }]);
+    },
+  );
+
+  test("PASS-17: a wait found while a checkpoint is on its way goes with the next one", () => {
+    const pass = machine(LOOKING_AHEAD);
+    pass.send({ type: "found", step: body("a"), due: true });
+    pass.send(finished(op("a")));
+    pass.send({ type: "flush" });
+    for (const step of [listening("w"), body("b")]) pass.send({ type: "found", step, due: true });
+    expect(pass.send({ type: "answered", outcome: "stored" })).toEqual([{ do: "flush-soon" }]);
+    expect(pass.send({ type: "flush" })).toMatchObject([{ do: "checkpoint", parked: [{ step: listening("w") }] }]);
+    expect(pass.send({ type: "answered", outcome: "stored" })).toEqual([{ do: "start", step: body("b") }]);
+  });
+
+  test("PASS-17: a wait that the gateway has ended meanwhile holds nothing back", () => {
+    const pass = machine(LOOKING_AHEAD);
+    for (const step of [listening("w"), body("a")]) pass.send({ type: "found", step, due: true });
+    expect(pass.send(ended("w"))).toEqual([
+      { do: "settle", ops: [gone("w")] },
+      { do: "start", step: body("a") },
+    ]);
+  });
+
+  test("PASS-17: where the wait comes after the body, or is a sleep, the body starts at once", () => {
+    const first = machine(LOOKING_AHEAD);
+    expect(first.send({ type: "found", step: body("a"), due: true })).toEqual([{ do: "start", step: body("a") }]);
+    first.send({ type: "found", step: listening("w"), due: true });
+    const pass = machine(LOOKING_AHEAD);
+    pass.send({ type: "found", step: { ...wait("s"), isWait: true, listens: false }, due: true });
+    expect(pass.send({ type: "found", step: body("a"), due: true })).toContainEqual({ do: "start", step: body("a") });
+  });
+
+  test("PASS-17: where the gateway takes no checkpoint the body is planned with the wait", () => {
+    const pass = machine(LOOKING_AHEAD);
+    for (const step of [listening("w"), body("a")]) pass.send({ type: "found", step, due: true });
+    pass.send({ type: "flush" });
+    pass.send({ type: "answered", outcome: "invalid" });
+    pass.send({ type: "quiet", serial: pass.serial() });
+    expect(pass.reply()).toMatchObject({ type: "ops", reports: [{ step: listening("w") }, { step: body("a") }] });
+  });
+
   test("PASS-16: plain passes, and those that end, are given nothing", () => {
     const plain = machine({ type: "plain", planOnly: false });
     plain.send({ type: "found", step: wait("s"), due: true });
@@ -417,7 +475,7 @@ describe("Pass machine that is given what ends elsewhere", () => {
 });
 
 /** Any order of events that a shell may bring: what a body or a port cannot do, is not tried. */
-test("PASS-2 to PASS-7 and PASS-11 to PASS-16 hold for events in any order", () => {
+test("PASS-2 to PASS-7 and PASS-11 to PASS-17 hold for events in any order", () => {
   const choice = fc.record({ pick: fc.nat(10), which: fc.nat(20), flag: fc.boolean(), outcome: fc.nat(5) });
   const modes = fc.constantFrom<PassMode>(
     IN_PLACE,
@@ -437,6 +495,10 @@ test("PASS-2 to PASS-7 and PASS-11 to PASS-16 hold for events in any order", () 
       const given = new Set<string>();
       /** What the handler had been given when it asked for a step. */
       const before = new Map<string, readonly string[]>();
+      /** The waits for events that had been found before a step. */
+      const waitsBefore = new Map<string, readonly string[]>();
+      const listening: string[] = [];
+      let told: readonly string[] = [];
       const isAhead = mode.type === "in-place" && mode.looksAhead;
       let unanswered: readonly OpText[] | null = null;
       let flushes = 0;
@@ -450,9 +512,9 @@ test("PASS-2 to PASS-7 and PASS-11 to PASS-16 hold for events in any order", () 
             if (effect.reply.type === "stale") expect(running).toEqual([]);
             if (effect.reply.type === "ops") expect(running).toEqual([]);
             if (isAhead && effect.reply.type !== "stale") {
-              const told = effect.reply.type === "end" ? effect.reply.results : [];
+              const results = effect.reply.type === "end" ? effect.reply.results : [];
               const ops = effect.reply.type === "ops" ? effect.reply.finished : [];
-              for (const { hash } of [...told, ...ops]) stored.add(hash);
+              for (const { hash } of [...results, ...ops]) stored.add(hash);
               expect([...given].filter((hash) => !stored.has(hash))).toEqual([]);
             }
             continue;
@@ -462,11 +524,15 @@ test("PASS-2 to PASS-7 and PASS-11 to PASS-16 hold for events in any order", () 
           if (effect.do === "start") {
             running.push(effect.step.hash);
             if (isAhead) expect(before.get(effect.step.hash)?.every((hash) => stored.has(hash))).toBe(true);
+            if (mode.type === "in-place") {
+              expect(waitsBefore.get(effect.step.hash)?.every((hash) => stored.has(hash))).toBe(true);
+            }
           }
           if (effect.do === "flush-soon") flushes += 1;
           if (effect.do === "checkpoint") {
             expect(unanswered, "two checkpoints at once").toBeNull();
             unanswered = effect.ops;
+            told = effect.parked.flatMap((report) => (report.type === "step" ? [report.step.hash] : []));
           }
           if (effect.do === "settle") {
             settled.push(...effect.ops.map((each) => each.hash));
@@ -479,7 +545,10 @@ test("PASS-2 to PASS-7 and PASS-11 to PASS-16 hold for events in any order", () 
           const hash = `h${next++}`;
           if (pick === 0) waits.push(hash);
           before.set(hash, [...given]);
-          absorb(pass.send({ type: "found", step: { hash, hasBody: pick > 0 }, due: pick > 1 }));
+          waitsBefore.set(hash, [...listening]);
+          const listens = pick === 0 && flag;
+          if (listens) listening.push(hash);
+          absorb(pass.send({ type: "found", step: { hash, hasBody: pick > 0, listens }, due: pick > 1 }));
         } else if (pick <= 5 && running.length > 0) {
           const [hash = ""] = running.splice(which % running.length, 1);
           if (pick === 4) came.push(hash);
@@ -497,7 +566,7 @@ test("PASS-2 to PASS-7 and PASS-11 to PASS-16 hold for events in any order", () 
           const answer: CheckpointOutcome =
             (["stored", "stored", "stored", "stored", "invalid", "stale"] as const)[outcome] ?? "stored";
           const ops: readonly OpText[] = unanswered;
-          if (answer === "stored") for (const { hash } of ops) stored.add(hash);
+          if (answer === "stored") for (const hash of [...told, ...ops.map((each) => each.hash)]) stored.add(hash);
           unanswered = null;
           absorb(pass.send({ type: "answered", outcome: answer }));
         } else if (pick === 10 && waits.length > 0) {
