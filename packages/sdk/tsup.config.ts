@@ -39,7 +39,7 @@ const CONTENTS = {
     /^src\/(client|options|runtime|version|app\/[^/]+|events\/[^/]+|runs\/[^/]+|telemetry\/tracing|steps\/(revive-error|points-in-time|references|wire-duration))\.ts$|^\.\.\/(core|protocol\/src\/(event-fields|index|json-text|limits)\.ts)/,
   connect: /^src\/connect\.ts$/,
   opentelemetry: /^src\/(opentelemetry|telemetry\/tracing)\.ts$/,
-  isolate: /^src\/(isolate|runtime|steps\/(isolated|step-signal))\.ts$|^\.\.\/core/,
+  isolate: /^src\/(isolate|runtime|steps\/(isolated|pool-thread|step-signal))\.ts$|^\.\.\/core/,
   operate:
     /^src\/(operate|version|operate\/[^/]+|events\/(gateway-access|send-http|silent-gateway)|runs\/function-name|steps\/(points-in-time|wire-duration))\.ts$|^\.\.\/(core|protocol\/src\/(index|json-text|limits)\.ts)/,
   testing: /^src\/(testing|function-test\/[^/]+)\.ts$|^\.\.\/(core|engine|protocol|store)\/|(^|\/)node_modules\/ulid\//,

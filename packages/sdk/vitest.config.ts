@@ -9,7 +9,7 @@ export const kinds: Kinds = {
     "test/connection/{handshake,heartbeats,hung-thread,link,listeners,many-connections,messages-per-run,node-http,replies,requests,stall,state-reports,suspended}.test.ts",
     "test/connection/{isolated,isolated-losses,isolated-moments,pool-thread-moments,stall-parts,thread-death,thread-moments}.test.ts",
     "test/execution/hostile.test.ts",
-    "test/isolation/{function-test,function-test-handlers,isolated-handlers,isolated-step,pool,pool-leftovers,pool-published,step-moments,unloadable-modules}.test.ts",
+    "test/isolation/{function-test,function-test-handlers,isolated-handlers,isolated-step,pool,pool-leftovers,pool-published,refused-servers,step-moments,unloadable-modules}.test.ts",
   ],
   slow: ["test/connection/{isolated-moments,thread-moments}.test.ts"],
 };

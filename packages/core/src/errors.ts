@@ -217,7 +217,11 @@ export const ERROR_CATALOGUE = {
   },
   ISOLATE_CONNECT: {
     summary: "`connect()` was called in a pool thread.",
-    fix: "A pool thread evaluates the module of isolated code and everything that it imports: move `connect()` into a module that it does not import, such as the app's entry.",
+    fix: "A pool thread evaluates the module of isolated code and everything that it imports: move `connect()` into a module that it does not import, such as the app's entry. In a bundle both may be in one file: there, connect only `if (!isPoolThread)` (from `holdfast/isolate`).",
+  },
+  ISOLATE_LISTEN: {
+    summary: "A module starts a server when it is loaded, and a pool thread loads it, too.",
+    fix: "Start the server only `if (!isPoolThread)` (from `holdfast/isolate`), or move isolated code into a module that does not lead to the server: a file or an entry of its own where the build appends the server. Code that is isolated may open servers while it runs.",
   },
   ISOLATE_QUEUE_FULL: {
     summary: "More isolated steps wait for a thread than `isolation.maxQueue` allows.",

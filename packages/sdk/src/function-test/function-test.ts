@@ -34,7 +34,7 @@ export class FunctionTest<const Fn extends HoldfastFunction> {
    * Runs to the end, each time anew. Sleeps are skipped; waits that `steps` does not answer time out.
    * @param more added to the options, answers before those of the constructor
    * @throws HoldfastError `TEST_STEP_UNANSWERED`; with `isolation: "real"` also `ISOLATE_MODULE_INVALID`, `ISOLATE_CONNECT`,
-   * `ISOLATE_THREAD_LOST`: a thread cannot load a module
+   * `ISOLATE_LISTEN`, `ISOLATE_THREAD_LOST`: a thread cannot load a module
    */
   async run(more: FunctionTestOptions = {}): Promise<TestRun<TestOutput<Fn>>> {
     return (await runForTest<TestOutput<Fn>>(this.#fn, this.#merged(more), undefined)).run;

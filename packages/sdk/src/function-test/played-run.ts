@@ -47,7 +47,7 @@ interface Played<Output> {
 /**
  * Runs the function, the functions that it invokes, and its `onFailure`. With `isolation: "real"` each run has threads of
  * its own, and fails where one of them cannot load a module, whatever became of the step.
- * @throws HoldfastError `ISOLATE_MODULE_INVALID`, `ISOLATE_CONNECT`, `ISOLATE_THREAD_LOST`
+ * @throws HoldfastError `ISOLATE_MODULE_INVALID`, `ISOLATE_CONNECT`, `ISOLATE_LISTEN`, `ISOLATE_THREAD_LOST`
  */
 export async function runForTest<Output>(
   fn: HoldfastFunction,

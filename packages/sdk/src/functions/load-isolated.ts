@@ -20,6 +20,9 @@ export interface IsolatedFunction extends IsolatedHandler {
   readonly schemaEvent?: string;
 }
 
+/** What a pool thread refuses to a module says all that there is to say. */
+const REFUSALS: ReadonlySet<string> = new Set(["ISOLATE_CONNECT", "ISOLATE_LISTEN"]);
+
 export type ImportModule = (href: string) => Promise<Readonly<Record<string, unknown>>>;
 
 /** Undefined when the function runs where it was defined. A handler of failures always does. */
@@ -76,7 +79,7 @@ async function imported(fn: IsolatedFunction, importModule: ImportModule): Promi
   try {
     return await importModule(fn.module);
   } catch (cause) {
-    if (HoldfastError.is(cause) && cause.code === "ISOLATE_CONNECT") throw cause;
+    if (HoldfastError.is(cause) && REFUSALS.has(cause.code)) throw cause;
     return invalid(fn, `it cannot be imported: ${messageOf(cause)}`, cause);
   }
 }

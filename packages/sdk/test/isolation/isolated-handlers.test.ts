@@ -41,6 +41,7 @@ describe("connect() with isolated functions", () => {
     ["an export that does not exist", "missing", module, "ISOLATE_MODULE_INVALID"],
     ["an export that is no function", "text", module, "ISOLATE_MODULE_INVALID"],
     ["a module that throws", "any", new URL("./handlers/broken.mjs", import.meta.url), "ISOLATE_MODULE_INVALID"],
+    ["a module that starts a server", "any", new URL("./handlers/listens.mjs", import.meta.url), "ISOLATE_LISTEN"],
     ["a module that exits", "any", new URL("./handlers/exits.mjs", import.meta.url), "ISOLATE_THREAD_LOST"],
   ])("%s is reported before the connection is made, and no thread is left", async (_what, name, file, code) => {
     const { client, isolated } = app();

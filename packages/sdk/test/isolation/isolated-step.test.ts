@@ -245,7 +245,28 @@ describe("Isolated steps", () => {
       isolated(import.meta.url, "connects", () => 1);
       if (!isMainThread) globalThis[Symbol.for("holdfast.poolThread")].refuseConnect();`,
       "ISOLATE_CONNECT",
-      "connect()",
+      "In a bundle both may be in one file, whatever the sources are: there, connect only `if (!isPoolThread)`",
+    ],
+    [
+      "a module that starts a server",
+      `
+      import { createServer } from "node:http";
+      isolated(import.meta.url, "serves", () => 1);
+      if (isPoolThread) createServer().listen(4321);`,
+      "ISOLATE_LISTEN",
+      "code.mjs starts a server when it is loaded, on port 4321, and a thread of the pool loads it, too.",
+    ],
+    [
+      "a module that starts a server after an await and catches the error",
+      `
+      import { Server } from "node:net";
+      isolated(import.meta.url, "serves", () => 1);
+      await new Promise(setImmediate);
+      try {
+        if (isPoolThread) new Server().listen({ host: "127.0.0.1", port: 0 });
+      } catch {}`,
+      "ISOLATE_LISTEN",
+      "if (!isPoolThread)",
     ],
     [
       "a module that needs more memory than its code may have",

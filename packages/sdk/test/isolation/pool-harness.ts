@@ -21,14 +21,14 @@ export interface IsolatedModule {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** Node 20 reads no TypeScript, so the module is JavaScript and gets `isolated` and `stepSignal` from a bundle. */
+/** Node 20 reads no TypeScript, so the module is JavaScript and gets what `holdfast/isolate` exports from a bundle. */
 export async function isolatedModule(source: string): Promise<IsolatedModule> {
   const { path: folder, remove } = temporaryFolder("holdfast-isolated-");
   onTestFinished(remove);
   const { script } = await bundleThreadScript(ISOLATE_ENTRY);
   await writeFile(join(folder, "isolate.cjs"), script);
   const path = join(folder, "code.mjs");
-  await writeFile(path, `import { isolated, stepSignal } from "./isolate.cjs";\n${source}`);
+  await writeFile(path, `import { isolated, isPoolThread, stepSignal } from "./isolate.cjs";\n${source}`);
   return {
     url: pathToFileURL(path).href,
     [Symbol.asyncDispose]: async () => remove(),

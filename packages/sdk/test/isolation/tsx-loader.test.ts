@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { tsxPreload } from "../../src/isolation/thread/tsx-loader.ts";
+import { apiOf, tsxPreload } from "../../src/isolation/thread/tsx-loader.ts";
 
 const file = "file:///app/node_modules/tsx/dist/loader.mjs";
 
@@ -10,4 +10,16 @@ test.each([
   ["none", ["--import", "./tsx.mjs", "--enable-source-maps"], undefined],
 ])("tsx is found in the app's flags: %s", (_, flags, expected) => {
   expect(tsxPreload(flags)).toBe(expected);
+});
+
+test.each([
+  ["its URL", file],
+  ["its path", "/app/node_modules/tsx/dist/loader.mjs"],
+  ["the older loader's path", "/app/node_modules/tsx/dist/esm/index.mjs"],
+])("tsx's API lies beside a preload that is named by %s, wherever the process runs", (_, preload) => {
+  expect(apiOf(preload)).toBe("file:///app/node_modules/tsx/dist/esm/api/index.mjs");
+});
+
+test("tsx's API is that of the process's folder where the preload is named by its package", () => {
+  expect(apiOf("tsx")).toMatch(/^file:.*\/tsx\/dist\/esm\/api\/index\.mjs$/);
 });

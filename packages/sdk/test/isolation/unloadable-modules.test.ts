@@ -41,7 +41,9 @@ describe("FunctionTest with real isolation, of a body whose module no thread can
     const run = new FunctionTest(tested, { event, functions: [swallows], isolation: "real" }).run();
     await expect(run).rejects.toMatchObject({
       code: "ISOLATE_MODULE_INVALID",
-      message: `The module of isolated code could not be evaluated in a thread of the pool: ${path}: Cannot find module '${path}'`,
+      message: expect.stringMatching(
+        `^The module of isolated code could not be evaluated in a thread of the pool: ${path}: Cannot find module '${path}'. There is no such file: a bundler has probably replaced \`import.meta.url\`. .*pathToFileURL`,
+      ),
     });
   });
 
@@ -77,7 +79,7 @@ test("what a module lacks besides is not put down to its loader", async () => {
   await using made = await testPool();
   const load = made.pool.load([{ kind: "body", module: url, name: "size" }]);
   await expect(load).rejects.toThrow(/Cannot find package 'no-such-package-of-anyone'/);
-  await expect(load).rejects.not.toThrow(/execArgv/);
+  await expect(load).rejects.not.toThrow(/execArgv|There is no such file/);
 });
 
 test("POOL-13: a thread in which a module could not be evaluated gets no further turn: another one takes its place", async () => {

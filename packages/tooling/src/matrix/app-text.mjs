@@ -174,13 +174,13 @@ function entryTexts({ extension }) {
 ${tell(agentModule)};
 `;
   // Threads of the pool evaluate the one file, too: there it must not connect.
-  const oneFile = (/** @type {string} */ condition) => `import { isMainThread } from "node:worker_threads";
+  const oneFile = (/** @type {string} */ condition) => `import { isPoolThread } from "holdfast/isolate";
 import { runApp } from "./app.${extension}";
 ${extension === "cjs" ? `export const agent = require("./compute.cjs").agent;` : `export { agent } from "./compute.${extension}";`}
 
 ${condition}${tell(addressIn(extension))};
 `;
-  return { main, oneFile: oneFile("if (isMainThread) "), unguarded: oneFile("") };
+  return { main, oneFile: oneFile("if (!isPoolThread) "), unguarded: oneFile("") };
 }
 
 /** @param {Dialect["extension"]} extension */

@@ -57,7 +57,7 @@ const NO_BYTES = new Uint8Array();
 
 /**
  * Evaluates the modules first, as `connect()` does.
- * @throws HoldfastError `ISOLATE_MODULE_INVALID`, `ISOLATE_CONNECT`, `ISOLATE_THREAD_LOST`
+ * @throws HoldfastError `ISOLATE_MODULE_INVALID`, `ISOLATE_CONNECT`, `ISOLATE_LISTEN`, `ISOLATE_THREAD_LOST`
  */
 export async function openThreadedHandlers(options: ThreadedHandlersOptions): Promise<ThreadedHandlers> {
   const { app, mocked, answer, log } = options;

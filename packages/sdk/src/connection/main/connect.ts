@@ -70,7 +70,7 @@ function sharedInspectors(): Inspectors {
  * connection alive, also while the app's code blocks the main thread.
  * @returns once the connection is ready
  * @throws HoldfastError `RUNTIME_UNSUPPORTED`, `OPTION_INVALID`, `OPTION_MISSING`, `FUNCTION_INVALID`, `FUNCTION_DUPLICATE`, `CONNECT_TIMEOUT`,
- * `CONNECT_REFUSED`, `QUEUES_UNSUPPORTED`, `CONNECT_CLOSED`, `CONNECTION_FAILED`, `ISOLATE_CONNECT`,
+ * `CONNECT_REFUSED`, `QUEUES_UNSUPPORTED`, `CONNECT_CLOSED`, `CONNECTION_FAILED`, `ISOLATE_CONNECT`, `ISOLATE_LISTEN`,
  * `ISOLATE_MODULE_INVALID`, `ISOLATE_THREAD_LOST`; nothing is left behind then
  */
 export async function connect(input: ConnectInput): Promise<Connection> {

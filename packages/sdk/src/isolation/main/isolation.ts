@@ -82,7 +82,7 @@ export class Isolation implements IsolatedBodies {
 
   /**
    * Starts what is to be warm, and evaluates the modules of all handlers and of all code that is marked by now.
-   * @throws HoldfastError `ISOLATE_MODULE_INVALID`, `ISOLATE_CONNECT`, `ISOLATE_THREAD_LOST`
+   * @throws HoldfastError `ISOLATE_MODULE_INVALID`, `ISOLATE_CONNECT`, `ISOLATE_LISTEN`, `ISOLATE_THREAD_LOST`
    */
   async prepare(): Promise<void> {
     const { forHandlers, options } = this.#deps;

@@ -166,7 +166,7 @@ export class PoolThread {
     if (this.#isGone) return;
     this.#isGone = true;
     this.#thread?.port.close();
-    const message = `A thread of the pool did not end within ${END_MS} ms of being terminated, probably in native code. It is left behind.`;
+    const message = `A thread of the pool did not end within ${END_MS} ms of being terminated, probably in native code. It is left behind: until that code returns, the process does not exit by itself, nor by process.exit(); end it with a signal.`;
     this.#deps.log("error", message, { code: "ISOLATE_THREAD_LOST" satisfies ErrorCode });
     this.#deps.onNotEnding(lost(message));
   }

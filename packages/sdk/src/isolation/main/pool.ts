@@ -117,7 +117,7 @@ export class IsolationPool {
 
   /**
    * Evaluates the modules of isolated code in a thread, and looks for the code there.
-   * @throws HoldfastError `ISOLATE_MODULE_INVALID`, `ISOLATE_CONNECT`, `ISOLATE_THREAD_LOST`
+   * @throws HoldfastError `ISOLATE_MODULE_INVALID`, `ISOLATE_CONNECT`, `ISOLATE_LISTEN`, `ISOLATE_THREAD_LOST`
    */
   async load(codes: readonly CodeReference[], options: Partial<LoadOptions> = {}): Promise<void> {
     const { memoryMb = 0, firstPlace = 0, withHandlers = true, moduleAt } = options;
@@ -129,7 +129,9 @@ export class IsolationPool {
     );
     if (end.type === "done") return;
     const { code, message, cause } = end.thrown.error;
-    const known = (["ISOLATE_MODULE_INVALID", "ISOLATE_CONNECT"] as const).find((one) => one === code);
+    const known = (["ISOLATE_MODULE_INVALID", "ISOLATE_CONNECT", "ISOLATE_LISTEN"] as const).find(
+      (one) => one === code,
+    );
     throw new HoldfastError(known ?? "ISOLATE_THREAD_LOST", message, { cause });
   }
 

@@ -34,7 +34,7 @@ export interface SpawnedThread {
 }
 
 export type SpawnPoolThread = (
-  init: Omit<PoolThreadInit, "port" | "script" | "started">,
+  init: Omit<PoolThreadInit, "port" | "script" | "started" | "isPoolThread">,
   limits: PoolResourceLimits,
   /** Ports in `init`. */
   transfer?: readonly MessagePort[],
@@ -76,7 +76,13 @@ export function poolThreadSpawner(script: string): SpawnPoolThread {
       stdout: true,
       stderr: true,
       resourceLimits: { ...limits },
-      workerData: { ...init, script, started: readClocks(systemClock), port: port2 } satisfies PoolThreadInit,
+      workerData: {
+        ...init,
+        isPoolThread: true,
+        script,
+        started: readClocks(systemClock),
+        port: port2,
+      } satisfies PoolThreadInit,
       transferList: [port2, ...transfer],
     });
     const spawned = { worker, port: port1, drain: () => drained(port1) };

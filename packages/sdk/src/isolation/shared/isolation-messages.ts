@@ -70,6 +70,8 @@ export interface TurnSubject {
 /** What a thread needs to begin; plain data but for the ports. It comes as `workerData`. */
 export interface PoolThreadInit {
   readonly version: number;
+  /** `isPoolThread` looks for it in preloads. */
+  readonly isPoolThread: true;
   /** What the thread is: code in it can look it up under `POOL_THREAD_KEY`. */
   readonly script: string;
   /** Main's clock when it started the thread. */

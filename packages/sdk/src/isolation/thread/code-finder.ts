@@ -5,6 +5,7 @@ import { HoldfastError, messageOf, pathOfFile } from "@holdfast/core";
 import { findIsolated } from "../../steps/isolated.ts";
 import type { CodeReference } from "../shared/isolation-messages.ts";
 import { importFault, isRefusedByRequire } from "./import-fault.ts";
+import { runAsLoaded } from "./refused-servers.ts";
 import { type ImportModule, registerTsx } from "./tsx-loader.ts";
 
 export type Code = (...args: unknown[]) => unknown;
@@ -16,14 +17,21 @@ export interface CodeFinder {
   find(code: CodeReference): Promise<Code>;
   /** A module could not be evaluated. Runtimes remember that: in this thread it never can be. */
   readonly isSpent: boolean;
-  /** A module calls `connect()`. @throws HoldfastError `ISOLATE_CONNECT` */
+  /** Code calls `connect()`. @throws HoldfastError `ISOLATE_CONNECT` */
   refuseConnect(): never;
+  /** A module has done what it must not do here: it is not used, also where it has caught the error. */
+  refuse(error: HoldfastError): void;
+  /** @throws HoldfastError `ISOLATE_CONNECT`, `ISOLATE_LISTEN` */
+  throwIfRefused(): void;
 }
 
 export function createCodeFinder(importModule: ImportModule): CodeFinder {
   const found = new Map<string, Code>();
   let refused: HoldfastError | undefined;
   let isSpent = false;
+  const throwIfRefused = (): void => {
+    if (refused) throw refused;
+  };
   const keyOf = ({ kind, module, name }: CodeReference): string => `${kind}\n${module}\n${name}`;
   return {
     get isSpent() {
@@ -36,7 +44,7 @@ export function createCodeFinder(importModule: ImportModule): CodeFinder {
         throw error;
       });
       // Also where its module does not await connect().
-      if (refused) throw refused;
+      throwIfRefused();
       const value = code.kind === "body" ? findIsolated(code.module, code.name) : exportOf(exported, code.name);
       if (typeof value !== "function") throw notFound(code, value);
       if (code.kind === "body") nameAnonymous(value, code.name);
@@ -46,10 +54,15 @@ export function createCodeFinder(importModule: ImportModule): CodeFinder {
     refuseConnect: () => {
       refused = new HoldfastError(
         "ISOLATE_CONNECT",
-        `connect() was called in a thread of the pool${whileEvaluated()}. Such a thread evaluates the module of isolated code and whatever that imports: move connect() into a module that it does not import, such as the app's entry.`,
+        `connect() was called in a thread of the pool${whileEvaluated()}. Such a thread evaluates the module of isolated code and whatever that imports: move connect() into a module that it does not import, such as the app's entry. In a bundle both may be in one file, whatever the sources are: there, connect only \`if (!isPoolThread)\`, from "holdfast/isolate".`,
       );
       throw refused;
     },
+    refuse: (error) => {
+      // Later on there is code that has been found and works; what ends the thread then names the refusal.
+      if (evaluated.length > 0) refused = error;
+    },
+    throwIfRefused,
   };
 }
 
@@ -73,7 +86,7 @@ export async function importOrRequire(importModule: ImportModule, module: string
   await registering;
   evaluated.push(module);
   try {
-    return await importModule(module);
+    return await runAsLoaded(module, () => importModule(module));
   } catch (raw) {
     const cause = importFault(module, raw);
     if (isExecutable(module)) {
@@ -92,7 +105,7 @@ export async function importOrRequire(importModule: ImportModule, module: string
 
 function required(module: string, importCause: unknown): unknown {
   try {
-    return createRequire(module)(fileURLToPath(module));
+    return runAsLoaded(module, () => createRequire(module)(fileURLToPath(module)) as unknown);
   } catch (raw) {
     // No loader of require() knew better: what import() said is the reason.
     throw isRefusedByRequire(raw) ? importCause : importFault(module, raw);

@@ -12,23 +12,31 @@ const UNREAD: ReadonlySet<unknown> = new Set([
   "ERR_INVALID_TYPESCRIPT_SYNTAX",
 ]);
 const HINT =
-  'A thread of the pool reads TypeScript only as Node itself does: start the app with `--import tsx`; in Vitest, set `test: { execArgv: ["--import", "tsx"] }`.';
+  'A thread of the pool reads TypeScript only as Node itself does: start the app with `--import tsx`, as in `NODE_OPTIONS="--import tsx" vite dev`; in Vitest, set `test: { execArgv: ["--import", "tsx"] }`.';
+const MISSING =
+  'There is no such file: a bundler has probably replaced `import.meta.url`. Put isolated code into a plain module outside of the build, and name its file: isolated(pathToFileURL(resolve("isolated/pages.mjs")), "parse", ...).';
 
 /** What `import()` or `require()` of the module threw, as people are to read it. */
 export function importFault(module: string, thrown: unknown): unknown {
   if (!(thrown instanceof Error)) return thrown;
   const { message, stack } = thrown;
   const said = message.replace(BOOT, "");
-  const text = lacksLoader(module, thrown) ? `${said.replace(/\.$/, "")}. ${HINT}` : said;
+  const hint = hintFor(module, thrown);
+  const text = hint === undefined || said.includes(hint) ? said : `${said.replace(/\.$/, "")}. ${hint}`;
   if (text === message) return thrown;
   thrown.message = text;
   if (stack !== undefined) thrown.stack = stack.replace(message, () => text).replace(BOOT, "");
   return thrown;
 }
 
+function hintFor(module: string, error: Error): string | undefined {
+  if (module.startsWith("file:") && !isThere(module)) return MISSING;
+  return lacksLoader(module, error) ? HINT : undefined;
+}
+
 function lacksLoader(module: string, error: Error): boolean {
   const options = process.env.NODE_OPTIONS?.split(/\s+/) ?? [];
-  if (error.message.includes(HINT) || tsxPreload([...process.execArgv, ...options]) !== undefined) return false;
+  if (tsxPreload([...process.execArgv, ...options]) !== undefined) return false;
   const { code } = error as { readonly code?: unknown };
   // As JavaScript it is not read further than to its first type.
   if (code === undefined) return isCompileError(error) && TYPESCRIPT.test(module);

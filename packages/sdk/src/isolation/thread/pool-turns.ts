@@ -39,7 +39,7 @@ export interface PoolHandlers {
   onFree(): void;
   /** It ends. */
   onCrash(error: PlainError): void;
-  /** Evaluates the modules of all handlers. @throws HoldfastError `ISOLATE_MODULE_INVALID`, `ISOLATE_CONNECT` */
+  /** Evaluates the modules of all handlers. @throws HoldfastError `ISOLATE_MODULE_INVALID`, `ISOLATE_CONNECT`, `ISOLATE_LISTEN` */
   check(onModule: (index: number) => void): Promise<void>;
 }
 

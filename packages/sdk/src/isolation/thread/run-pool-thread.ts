@@ -22,6 +22,7 @@ import { lastStack } from "./last-stack.ts";
 import { LeftBehind, loopTimes, whenIdleIsCounted } from "./left-behind.ts";
 import { type CapturedOutput, captureOutput } from "./output.ts";
 import { type PoolHandlers, PoolTurns } from "./pool-turns.ts";
+import { refuseServers, withRefusal } from "./refused-servers.ts";
 import { StepForwarder } from "./step-forwarder.ts";
 import type { ImportModule } from "./tsx-loader.ts";
 
@@ -82,7 +83,11 @@ class PoolThreadRunner {
     this.#turns = turns;
     turns.handlers = makeHandlers?.({
       ...{ slot: init.slot, cells: this.#cells, clock },
-      importModule: (url) => importOrRequire(importModule, url) as Promise<Readonly<Record<string, unknown>>>,
+      importModule: async (url) => {
+        const exported = await importOrRequire(importModule, url);
+        this.#finder.throwIfRefused();
+        return exported as Readonly<Record<string, unknown>>;
+      },
       setPhase: (phase) => turns.setPhase(phase),
       onLent: (turn, subject, budgetMs) => {
         turns.lend(turn, subject);
@@ -101,6 +106,7 @@ class PoolThreadRunner {
     const onAsked = (): string => this.#lastWords(onAsked);
     const shown: PoolThreadGlobal = { currentExecution, lastStack: onAsked, refuseConnect };
     Object.defineProperty(globalThis, POOL_THREAD_KEY, { value: shown });
+    refuseServers((error) => this.#finder.refuse(error));
     publishCurrentExecution();
     provideStepSignal(currentSignal);
     this.#output = captureOutput({
@@ -128,7 +134,8 @@ class PoolThreadRunner {
       if (this.#isEnding) return;
       this.#isEnding = true;
       this.#output.flush();
-      const error = { ...thrown, message: `${thrown.message.replace(/\.$/, "")}${whileEvaluated()}.` };
+      const message = withRefusal(`${thrown.message.replace(/\.$/, "")}${whileEvaluated()}`);
+      const error = { ...thrown, message: `${message}.` };
       this.#turns.send({ type: "CRASHING", origin, error });
       this.#turns.handlers?.onCrash(endOfThread(origin, error));
     };

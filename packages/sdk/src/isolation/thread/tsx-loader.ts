@@ -24,8 +24,12 @@ export async function registerTsx(importModule: ImportModule): Promise<void> {
   register?.();
 }
 
-function apiOf(preload: string): string {
-  if (preload.startsWith("file:")) return preload.replace(/(loader|esm\/index)\.mjs$/, "esm/api/index.mjs");
+/** Beside a preload that is named by its file, since nothing else is known to lead to tsx then. */
+export function apiOf(preload: string): string {
+  if (/\.mjs$/.test(preload)) {
+    const url = preload.startsWith("file:") ? preload : pathToFileURL(preload).href;
+    return url.replace(/(loader|esm\/index)\.mjs$/, "esm/api/index.mjs");
+  }
   const require = createRequire(`${process.cwd()}/`);
   // What require() would take lies beside what import() would.
   return pathToFileURL(require.resolve("tsx/esm/api").replace(/\.cjs$/, ".mjs")).href;
