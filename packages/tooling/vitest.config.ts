@@ -3,7 +3,7 @@ import { type Kinds, testsByKind } from "./src/vitest-base.ts";
 
 export const kinds: Kinds = {
   real: [
-    "test/{check,counting,dev,entries,examples,glossary,hygiene,imports,invariants,kinds,lint,mutations,processes,purity,release,setup,subjects}.test.ts",
+    "test/{check,counting,dev,entries,examples,glossary,hygiene,imports,invariants,kinds,lint,mutations,nameable,processes,purity,release,setup,subjects}.test.ts",
   ],
 };
 

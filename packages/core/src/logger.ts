@@ -37,6 +37,7 @@ function isConsole(logger: LoggerLike): boolean {
 
 /** What least is logged; `off` = nothing. */
 export const LOG_LEVEL_CHOICES = [...LOG_LEVELS, "off"] as const;
+/** As options have it. */
 export type LogLevelChoice = (typeof LOG_LEVEL_CHOICES)[number];
 
 /** What Holdfast itself logs, to this logger, from this level on. */

@@ -20,7 +20,7 @@ export type {
 } from "./definition/graph.ts";
 export { GRAPH_JSON_SCHEMA } from "./definition/graph-schema.ts";
 export { GRAPH_LIMITS } from "./definition/limits.ts";
-export type { NodeTypeInfo } from "./definition/node-types.ts";
+export type { BuiltInType, ConfigField, FieldKind, NodeTypeInfo } from "./definition/node-types.ts";
 export { BUILT_IN_TYPES, handlesOf } from "./definition/node-types.ts";
 export { GRAPH_PROBLEM_CODES, type GraphProblem, type GraphProblemCode } from "./definition/problems.ts";
 export {
@@ -32,6 +32,7 @@ export {
   versionKey,
 } from "./definition/snapshot.ts";
 export { type ValidateOptions, validateGraph } from "./definition/validate-graph.ts";
+export type { NodeError } from "./interpret/outcome.ts";
 export {
   type GraphStatus,
   type NodeStatus,

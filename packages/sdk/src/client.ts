@@ -3,11 +3,19 @@
  * without the connection, its thread and the steps; `HoldfastError.is` knows errors of both.
  */
 
-export { type ErrorCode, HoldfastError, type LoggerLike } from "@holdfast/core";
+export {
+  type DurationInput,
+  type ErrorCode,
+  HoldfastError,
+  type LoggerLike,
+  type LogLevelChoice,
+} from "@holdfast/core";
 export { HoldfastClient } from "./app/client.ts";
 export type { ClientOptions } from "./app/client-options.ts";
 export type { GatewayAnswer, GatewayRequest } from "./events/call-api.ts";
 export {
+  type CheckedOutgoings,
+  type DeclaredEvent,
   type EventOfType,
   type EventType,
   eventType,
@@ -30,11 +38,15 @@ export type {
 } from "./events/run-events.ts";
 export type { Run, RunFilter, RunPage, RunStatus, RunWaiting, WaitingReason } from "./events/runs.ts";
 export type { SentEvents } from "./events/send-events.ts";
+export type { FetchLike } from "./events/send-http.ts";
 export type { OutgoingSignal, SentSignal } from "./events/send-signal.ts";
 export type { SchemaInput, SchemaIssue, SchemaOutput, SchemaResult, StandardSchema } from "./events/standard-schema.ts";
+export type { ResolvedClientOptions } from "./functions/app-client.ts";
+export type { Secret } from "./options.ts";
 export type { InvocationArgs, InvocationOptions } from "./runs/invoke-run.ts";
 export type { HeldBackBy } from "./runs/run-errors.ts";
 export { RunNotStartedError } from "./runs/run-errors.ts";
 export type { InvokedRun, ResultOptions, RunHandle } from "./runs/run-handle.ts";
 export type { ForkOptions, ListRunsOptions, RepairOptions, ResultOf, RunsApi } from "./runs/runs-api.ts";
-export { type FunctionReference, referenceFunction } from "./steps/references.ts";
+export type { DurationLike, InstantLike, TemporalDuration, TemporalInstant } from "./steps/points-in-time.ts";
+export { type DataOf, type FunctionReference, type InvokeTarget, referenceFunction } from "./steps/references.ts";

@@ -1,11 +1,17 @@
 /** `holdfast`: what exists at run time comes from `sdk.ts`, where the other entries have it from, too. */
 
-export type { ErrorCode, LoggerLike } from "@holdfast/core";
+export type { DurationInput, ErrorCode, LoggerLike, LogLevelChoice, PlainError, TraceEntry } from "@holdfast/core";
 export type { ClientOptions } from "./app/client-options.ts";
-export type { Connection } from "./connection/main/connection.ts";
+export type { Connection, ConnectionDebugState } from "./connection/main/connection.ts";
 export type { ConnectOptions } from "./connection/shared/connect-options.ts";
-export type { ConnectionState, StateChange } from "./connection/shared/debug-state.ts";
-export type { StallMessage } from "./connection/shared/stall.ts";
+export type { ConnectionState, DebugState, StateChange } from "./connection/shared/debug-state.ts";
+export type {
+  StallDebugState,
+  StallExecution,
+  StallFrame,
+  StallMessage,
+  StallReport,
+} from "./connection/shared/stall.ts";
 export type {
   HoldfastChannels,
   IsolationMessage,
@@ -16,6 +22,8 @@ export type {
 } from "./diagnostics/channels.ts";
 export type { GatewayAnswer, GatewayRequest } from "./events/call-api.ts";
 export type {
+  CheckedOutgoings,
+  DeclaredEvent,
   EventOfType,
   EventType,
   NoSchemas,
@@ -35,12 +43,26 @@ export type {
   RunSnapshot,
   RunsReset,
 } from "./events/run-events.ts";
+export type { FetchedRunState } from "./events/run-state.ts";
 export type { Run, RunFilter, RunPage, RunStatus, RunWaiting, WaitingReason } from "./events/runs.ts";
 export type { SentEvents } from "./events/send-events.ts";
+export type { FetchLike } from "./events/send-http.ts";
 export type { OutgoingSignal, SentSignal } from "./events/send-signal.ts";
 export type { SchemaInput, SchemaIssue, SchemaOutput, SchemaResult, StandardSchema } from "./events/standard-schema.ts";
-export type { CronData, CronEvent, CronTrigger, EventTrigger, FailureEvent, TriggerInput } from "./events/triggers.ts";
-export type { CurrentExecution } from "./execution/current.ts";
+export type {
+  CronData,
+  CronEvent,
+  CronTrigger,
+  DataOfTriggers,
+  EventOfTriggers,
+  EventTrigger,
+  FailureData,
+  FailureEvent,
+  NamedEvent,
+  TriggerInput,
+} from "./events/triggers.ts";
+export type { CurrentExecution, CurrentStep } from "./execution/current.ts";
+export type { ResolvedClientOptions } from "./functions/app-client.ts";
 export type {
   FailureContext,
   FailureHandler,
@@ -51,6 +73,8 @@ export type {
 } from "./functions/define-function.ts";
 export type { CancelOption, ConcurrencyOption, FunctionOptions } from "./functions/function-options.ts";
 export type { IsolateOption } from "./functions/isolate-option.ts";
+export type { IsolationDebugState } from "./isolation/main/pool-types.ts";
+export type { Secret } from "./options.ts";
 export type { InvocationArgs, InvocationOptions } from "./runs/invoke-run.ts";
 export type { HeldBackBy } from "./runs/run-errors.ts";
 export type { InvokedRun, ResultOptions, RunHandle } from "./runs/run-handle.ts";
@@ -78,13 +102,16 @@ export {
   stepSignal,
 } from "./sdk.ts";
 export type { CompensationReport } from "./steps/errors.ts";
-export type { DurationLike, InstantLike } from "./steps/points-in-time.ts";
-export type { FunctionReference } from "./steps/references.ts";
+export type { StepFetchInit } from "./steps/fetch-tool.ts";
+export type { DurationLike, InstantLike, TemporalDuration, TemporalInstant } from "./steps/points-in-time.ts";
+export type { DataOf, FunctionReference, FunctionTypes, InvokeTarget, OutputOf } from "./steps/references.ts";
 export type { RetryIf, RetryOptions } from "./steps/retry-policy.ts";
 export type { StepId } from "./steps/step-call.ts";
+export type { StepKind } from "./steps/step-kinds.ts";
 export type { StepResult } from "./steps/step-result.ts";
 export type {
   InvokeOptions,
+  InvokeResult,
   StepIdWithOptions,
   StepRunOptions,
   StepTools,

@@ -8,6 +8,7 @@ import { type FunctionsApi, functionsApi } from "./operate/functions.ts";
 import { type RolloutsApi, rolloutsApi } from "./operate/rollouts.ts";
 import { type WorkersApi, workersApi } from "./operate/workers.ts";
 
+export type { GatewayAccess } from "./events/gateway-access.ts";
 export type {
   BulkAction,
   BulkApi,

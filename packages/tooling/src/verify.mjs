@@ -51,6 +51,7 @@ export const gates = [
   ),
   gate("loaded", "holdfast/client is small, and sdk.js one byte a character", own("loaded-size.mjs")),
   gate("entries", "the types of each entry have the values that its modules have", own("entries.mjs")),
+  gate("nameable", "declarations of users can name what the types of each entry give", own("nameable.mjs")),
   gate("named", "what how-to pages and Vitest lists name is there", own("named.mjs")),
   gate("subjects", "commit subjects name their area, in 72 characters", own("subjects.mjs")),
   gate("glossary", "words that the glossary bans are not used", own("glossary.mjs")),
@@ -90,7 +91,7 @@ export async function verify(names = []) {
   }
   const waiting = names.length > 0 ? all.filter(({ name }) => names.includes(name)) : [...gates];
   // A build writes files that other gates would look at.
-  if (waiting.some(({ name }) => ["api", "loaded", "entries"].includes(name))) await build();
+  if (waiting.some(({ name }) => ["api", "loaded", "entries", "nameable"].includes(name))) await build();
   const counts = { passed: 0, failed: 0 };
   const lanes = Array.from({ length: Math.min(4, Math.max(2, os.availableParallelism())) }, async () => {
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {

@@ -20,6 +20,7 @@ export type FieldKind =
   | { readonly kind: "code" }
   | { readonly kind: "waitExpression" };
 
+/** A field of a config. */
 export interface ConfigField {
   readonly summary: string;
   readonly required?: true;
@@ -34,6 +35,7 @@ export interface NodeTypeInfo {
   readonly handles?: readonly string[];
 }
 
+/** A type of nodes that every graph knows. */
 export interface BuiltInType {
   readonly summary: string;
   /** What it gives. */

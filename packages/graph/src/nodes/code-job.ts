@@ -11,6 +11,7 @@ export interface CodeJob {
   readonly memoryMb: number;
 }
 
+/** What came of it. */
 export interface CodeResult {
   readonly output: unknown;
   /** What the code wrote with `console`. */

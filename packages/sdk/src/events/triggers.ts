@@ -4,7 +4,7 @@ import type { DataOfSchema, EventType, ReceivedEvent, SchemaMap, UntypedData } f
 import type { SchemaInput, StandardSchema } from "./standard-schema.ts";
 
 /** An event as a trigger names it. */
-interface NamedEvent {
+export interface NamedEvent {
   readonly event: string;
   readonly schema?: StandardSchema | undefined;
 }

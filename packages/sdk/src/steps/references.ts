@@ -17,7 +17,9 @@ export interface FunctionTypes<Data = UntypedData, Output = unknown> {
 export type InvokeTarget = FunctionTypes<unknown, unknown> &
   ({ readonly slug: string } | { readonly functionId: string; readonly appId?: string });
 
+/** The data that a function is invoked with. */
 export type DataOf<Target> = Target extends FunctionTypes<infer Data, unknown> ? Data : UntypedData;
+/** What a function returns. */
 export type OutputOf<Target> = Target extends FunctionTypes<unknown, infer Output> ? Output : unknown;
 
 /** Names a function without importing its code. */

@@ -1,6 +1,6 @@
 import type { OpName } from "@holdfast/protocol";
 
-/** Users see these; spelled out for them, and checked by the table. */
+/** What a step does. Users see these; spelled out for them, and checked by the table. */
 export type StepKind =
   | "run"
   | "sleep"
