@@ -14,8 +14,13 @@ import {
 } from "../functions/define-function.ts";
 import type { FunctionOptions } from "../functions/function-options.ts";
 import { checkOptions } from "../functions/inngest-options.ts";
+import { checkInvocationData } from "../functions/invocation-data.ts";
 import type { IsolateOption } from "../functions/isolate-option.ts";
 import type { Environment } from "../options.ts";
+import type { InvocationArgs } from "../runs/invoke-run.ts";
+import type { InvokedRun } from "../runs/run-handle.ts";
+import type { ResultOf } from "../runs/runs-api.ts";
+import type { InvokeTarget } from "../steps/references.ts";
 import { HoldfastClient } from "./client.ts";
 import { CLIENT_OPTIONS } from "./client-option-table.ts";
 import type { ClientOptions } from "./client-options.ts";
@@ -67,6 +72,15 @@ export class Holdfast<const Schemas extends SchemaMap = NoSchemas> extends Holdf
     // What untyped callers leave out is reported by the checks behind this.
     const { functions, ...rest } = (options ?? {}) as typeof options;
     return connect({ ...rest, apps: [{ client: this, functions }] });
+  }
+
+  // Here and not at the client: `holdfast/client` is to be small, and has no functions.
+  override async invoke<Target extends InvokeTarget>(
+    target: Target | string,
+    ...args: InvocationArgs<Target>
+  ): Promise<InvokedRun<ResultOf<Target>>> {
+    await checkInvocationData(target, args[0]);
+    return super.invoke(target, ...args);
   }
 
   /**

@@ -3,7 +3,7 @@ import type { LoggerLike } from "@holdfast/core";
 import { type EventPayload, isRecord, normalizeError } from "@holdfast/protocol";
 import { validateData } from "../events/event-types.ts";
 import type { FailureContext, HandlerContext } from "../functions/define-function.ts";
-import { type RegisteredFunction, schemaFor } from "../functions/registry.ts";
+import { onlyEventOf, type RegisteredFunction, schemaFor } from "../functions/registry.ts";
 import { reviveError } from "../steps/revive-error.ts";
 import { handlerContext, type LazyValues } from "./handler-context.ts";
 import type { HandlerTools, PassHandler } from "./pass-host.ts";
@@ -94,7 +94,7 @@ const INVOKED = "inngest/function.invoked";
 
 /** The events as their schemas give them back; undefined when there is no schema. */
 function checkedEvents(fn: RegisteredFunction, events: readonly EventPayload[]): Promise<EventPayload[]> | undefined {
-  const schemas = events.map(({ name }) => schemaFor(fn, name === INVOKED ? onlyEventOf(fn) : name));
+  const schemas = events.map(({ name }) => schemaFor(fn, name === INVOKED ? eventInvoked(fn) : name));
   if (schemas.every((schema) => schema === undefined)) return undefined;
   return Promise.all(
     events.map(async (event, index) => {
@@ -105,9 +105,8 @@ function checkedEvents(fn: RegisteredFunction, events: readonly EventPayload[]):
 }
 
 /** A function with one event is invoked with that event's data. */
-function onlyEventOf({ definition, isFailureHandler }: RegisteredFunction): string {
-  const { triggers } = definition.config;
-  return (triggers.length === 1 && !isFailureHandler && triggers[0]?.event) || INVOKED;
+function eventInvoked({ definition, isFailureHandler }: RegisteredFunction): string {
+  return (isFailureHandler ? undefined : onlyEventOf(definition)) ?? INVOKED;
 }
 
 /** What the gateway notes in the data of an invocation is no part of it. */

@@ -114,8 +114,16 @@ function checkedDefinitions(client: AppClient, functions: readonly HoldfastFunct
   });
 }
 
+/** An invocation has the data of the function's event, where it has one alone. */
+export function onlyEventOf({ config: { triggers } }: FunctionDefinition): string | undefined {
+  return triggers.length === 1 ? triggers[0]?.event : undefined;
+}
+
 /** The schema for the data of an event that reaches this function. */
-export function schemaFor(fn: RegisteredFunction, eventName: string): StandardSchema | undefined {
+export function schemaFor(
+  fn: Pick<RegisteredFunction, "definition" | "client">,
+  eventName: string,
+): StandardSchema | undefined {
   const { schemas } = fn.definition;
   const shared = fn.client.schemas;
   return schemas.get(eventName) ?? (shared && Object.hasOwn(shared, eventName) ? shared[eventName] : undefined);
