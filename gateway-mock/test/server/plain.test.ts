@@ -209,7 +209,7 @@ test("a reconnected plain worker keeps its work without reporting it, for an ext
   expect((await ended(gateway, runId)).output).toBe("kept");
 });
 
-test("a run lost twenty times in a row without progress fails with a code", async () => {
+test("a run lost twenty times in a row without progress fails with a code, and with the step that was running", async () => {
   const gateway = await bench.gateway({ reconnectGraceMs: 0 });
   const [, ...functions] = [0, { id: "order", event: "shop/order" }] as const;
   const first = await bench.worker(gateway, { functions });
@@ -219,13 +219,16 @@ test("a run lost twenty times in a row without progress fails with a code", asyn
     const { request } = await worker.request();
     expect(request.runId).toBe(runId);
     // Acknowledged: the work was there when the worker died.
-    expect(await worker.extend(request)).toBeDefined();
+    expect(await worker.extend(request, [{ id: "bad", runningMs: 9_000 }])).toBeDefined();
     worker.cut();
     await worker.gone();
     await waitFor(async () => (await metrics(gateway)).dispatcher.workers === 0, { what: "the worker to be gone" });
     worker = await bench.worker(gateway);
   }
-  expect(await ended(gateway, runId)).toMatchObject({ status: "FAILED", error: { code: "RUN_LOST" }, leasesLost: 20 });
+  const message =
+    'The work was lost 20 times in a row without any progress, the last time while step "bad" was running.';
+  const error = { code: "RUN_LOST", message };
+  expect(await ended(gateway, runId)).toMatchObject({ status: "FAILED", error, leasesLost: 20 });
 });
 
 test("a worker that dies with thirty steps of one run counts as one loss for each, and the run continues", async () => {

@@ -11,6 +11,7 @@ import {
   type GatewayFrame,
   PROTOBUF_CONTENT_TYPE,
   parseJsonBytes,
+  type RunningStep,
   type SdkResponse,
   START_PATH,
   SUBPROTOCOL,
@@ -196,8 +197,8 @@ export class RawWorker {
     await this.frame("WORKER_REPLY_ACK", (one) => one.requestId === request.requestId);
   }
 
-  async extend(request: ExecutorRequest): Promise<string | undefined> {
-    this.send({ ...request, kind: "WORKER_REQUEST_EXTEND_LEASE" });
+  async extend(request: ExecutorRequest, runningSteps: readonly RunningStep[] = []): Promise<string | undefined> {
+    this.send({ ...request, kind: "WORKER_REQUEST_EXTEND_LEASE", runningSteps });
     const answer = await this.frame("WORKER_REQUEST_EXTEND_LEASE_ACK", (one) => one.requestId === request.requestId);
     return answer.newLeaseId;
   }

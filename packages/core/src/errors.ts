@@ -264,7 +264,7 @@ export const ERROR_CATALOGUE = {
   },
   RUN_LOST: {
     summary: "A run's work was lost repeatedly without any progress; the run was failed to end the loop.",
-    fix: "Its code probably crashes or hangs the process: check the app's log at the times of the dispatches that the run's log lists.",
+    fix: "Code of this run, or of another one in the same process, probably crashes or hangs the process: check the app's log at the times of the dispatches that the run's log lists. A process that exits while steps run logs which ones.",
   },
   REQUEST_INVALID: {
     summary: "A request from the gateway could not be understood.",

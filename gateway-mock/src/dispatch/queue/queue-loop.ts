@@ -13,6 +13,7 @@ import type { Functions } from "../registry/functions.ts";
 
 import type { RunCache } from "../run-cache.ts";
 import type { Dispatches } from "../workers/dispatches.ts";
+import { lossMessage } from "../workers/last-steps.ts";
 import type { Workers } from "../workers/workers.ts";
 import { ClaimSize } from "./claim-size.ts";
 import { Claims, type LeasedClaim, TIMER_LEASE_MS } from "./claims.ts";
@@ -222,7 +223,7 @@ export class QueueLoop {
       this.#parts.dispatches.forgetJob(job.id);
       this.#parts.failed.failAttempt({ runId: job.runId, fence }, "connect_worker_stopped_responding");
     } else if (losses >= settings.maxLosses) {
-      const message = `The work was lost ${losses} times in a row without any progress.`;
+      const message = lossMessage(losses, state, this.#parts.dispatches.lastSteps.of(job.id));
       const error = plainError("RUN_LOST", message);
       updater.apply(job.runId, { type: "fail", jobId: fence.jobId, error }, fence).catch(failed);
     } else {

@@ -19,6 +19,7 @@ import { ContinuedRequests } from "./continued-requests.ts";
 import { type Dispatch, type JobToRun, newDispatch } from "./dispatch.ts";
 import { DispatchTable } from "./dispatch-table.ts";
 import { KeptRequests } from "./kept-requests.ts";
+import { LastSteps } from "./last-steps.ts";
 import { LateLeases } from "./late-leases.ts";
 import type { LeaseProofs, RequestName } from "./lease-proofs.ts";
 import { PlainRoutes } from "./plain-rules.ts";
@@ -58,6 +59,7 @@ export class Dispatches {
   readonly #superseded: SupersededRequests;
   /** Requests of workers here that this gateway did not give out. */
   readonly continued: ContinuedRequests;
+  readonly lastSteps = new LastSteps();
   readonly #time: DatabaseTime;
   readonly #spans: Spans;
   readonly #emit: Emit<AfterRequest>;
@@ -285,7 +287,10 @@ export class Dispatches {
   ): void {
     const heldBy = this.#options.settings.gatewayId;
     const releases = dispatches.map((dispatch) => ({ ...dispatch.fence, lost: lost(dispatch), heldBy }));
-    for (const dispatch of dispatches) this.finish(dispatch);
+    for (const [index, dispatch] of dispatches.entries()) {
+      if (releases[index]?.lost) this.lastSteps.note(dispatch);
+      this.finish(dispatch);
+    }
     this.release(releases, onEnded);
   }
 

@@ -78,5 +78,5 @@ export interface ExecutionStrategy {
    */
   execute(request: ExecutionRequest, port: CheckpointPort, signal: CancelSignal): Promise<ExecutionResult>;
   /** The steps whose bodies go on; absent: nothing is said of them. */
-  readonly runningSteps?: Pick<RunningSteps, "begunBefore">;
+  readonly runningSteps?: Pick<RunningSteps, "all" | "begunBefore">;
 }

@@ -150,7 +150,8 @@ class Attempt implements BodyOwner {
     }
     if (!isLater) return this.#onValue(value);
     const { execution, ports } = this.#context;
-    this.#entry = { requestId: execution.requestId, stepId: fullId, fromMs: this.#fromMs };
+    const { requestId, runId } = execution;
+    this.#entry = { requestId, runId, stepId: fullId, fromMs: this.#fromMs };
     ports.runningSteps?.add(this.#entry);
     follow(
       () => value,

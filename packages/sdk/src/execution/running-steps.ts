@@ -5,6 +5,7 @@
 
 export interface RunningStepEntry {
   readonly requestId: string;
+  readonly runId: string;
   /** As the author wrote it. */
   readonly stepId: string;
   /** Monotonic, which all threads of a process share. */
@@ -21,6 +22,10 @@ export class RunningSteps {
 
   remove(entry: RunningStepEntry): void {
     this.#entries.delete(entry);
+  }
+
+  all(): Iterable<RunningStepEntry> {
+    return this.#entries;
   }
 
   /** Those that began before this time, oldest first, by their requests. Costs as much as there are of them. */

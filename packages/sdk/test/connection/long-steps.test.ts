@@ -17,7 +17,7 @@ function bench() {
     send: (message) => sent.push(message),
   });
   const begin = (requestId: string, stepId: string): RunningStepEntry => {
-    const entry = { requestId, stepId, fromMs: clock.monotonicMs() };
+    const entry = { requestId, runId: "run", stepId, fromMs: clock.monotonicMs() };
     running.add(entry);
     return entry;
   };

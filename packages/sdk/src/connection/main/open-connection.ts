@@ -13,6 +13,7 @@ import { type Closer, createCloser } from "./closer.ts";
 import type { Connection, ConnectionDebugState } from "./connection.ts";
 import { poolAccess, withLoad } from "./connection-pool.ts";
 import { ConnectionStatus } from "./connection-status.ts";
+import { reportExit } from "./exit-report.ts";
 import { HANG_TIMEOUT_MS } from "./hang-watch.ts";
 import { Ledger } from "./ledger.ts";
 import { Listeners } from "./listeners.ts";
@@ -50,6 +51,7 @@ class ThreadedConnection implements Connection {
   readonly #runner: RequestRunner;
   readonly #closer: Closer;
   #signals: SignalHandlers | undefined;
+  #endExitReport: (() => void) | undefined;
   readonly #listeners: Listeners;
   readonly #status: ConnectionStatus;
   readonly #presence: PresenceLines;
@@ -136,7 +138,7 @@ class ThreadedConnection implements Connection {
   }
 
   async open(): Promise<void> {
-    const { timers, connectTimeoutMs, signals, abort, log } = this.#deps;
+    const { timers, connectTimeoutMs, signals, abort, log, strategy } = this.#deps;
     if (abort?.aborted) throw closedEarly();
     abort?.addEventListener("abort", this.#onAbort);
     this.#signals = handleSignals(signals, {
@@ -146,6 +148,8 @@ class ThreadedConnection implements Connection {
       },
       force: () => this.#closer.force(),
     });
+    const { runningSteps } = strategy;
+    if (runningSteps) this.#endExitReport = reportExit({ running: runningSteps, log });
     this.#watch.tick();
     this.#host.start();
     const late = timers.set(connectTimeoutMs, () => this.#onLate());
@@ -331,6 +335,7 @@ class ThreadedConnection implements Connection {
   #release(): void {
     this.#watch.stop();
     this.#deps.abort?.removeEventListener("abort", this.#onAbort);
+    this.#endExitReport?.();
     this.#signals?.remove();
   }
 }
