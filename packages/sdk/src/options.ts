@@ -44,6 +44,11 @@ export function readOption<T>(source: OptionSource<T>, env: Environment): T | un
   return undefined;
 }
 
+/** Which of the variables the value comes from where none was passed. */
+export function variableRead(variables: readonly string[], env: Environment): string | undefined {
+  return variableNames(variables).find((name) => env[name]?.trim());
+}
+
 function variableNames(variables: readonly string[]): string[] {
   const families = variables.filter((name) => name.startsWith("_"));
   return [

@@ -16,7 +16,7 @@ import type { FunctionOptions } from "../functions/function-options.ts";
 import { checkOptions } from "../functions/inngest-options.ts";
 import { checkInvocationData } from "../functions/invocation-data.ts";
 import type { IsolateOption } from "../functions/isolate-option.ts";
-import type { Environment } from "../options.ts";
+import { type Environment, variableRead } from "../options.ts";
 import type { InvocationArgs } from "../runs/invoke-run.ts";
 import type { InvokedRun } from "../runs/run-handle.ts";
 import type { ResultOf } from "../runs/runs-api.ts";
@@ -36,6 +36,9 @@ type CreateOptions<Triggers, Schemas extends SchemaMap> = FunctionOptions<Trigge
  *     const holdfast = new Holdfast({ id: "my-app" });
  */
 export class Holdfast<const Schemas extends SchemaMap = NoSchemas> extends HoldfastClient<Schemas> {
+  /** The variable that names the environment, where `env` does not: `BRANCH`, say. */
+  readonly envVariable: string | undefined;
+
   /** @throws HoldfastError `OPTION_INVALID`, `OPTION_MISSING` */
   constructor(options: ClientOptions<Schemas>, env: Environment = globalThis.process?.env ?? {}) {
     // `holdfast/client` is to be small: it does not look for the option that was meant, and knows none of `inngest`.
@@ -43,6 +46,7 @@ export class Holdfast<const Schemas extends SchemaMap = NoSchemas> extends Holdf
       checkOptions("The client", options, Object.keys(CLIENT_OPTIONS));
     }
     super(options, env);
+    this.envVariable = options.env === undefined ? variableRead(CLIENT_OPTIONS.env.variables, env) : undefined;
   }
 
   /**

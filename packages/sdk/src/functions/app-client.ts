@@ -22,6 +22,8 @@ export interface ResolvedClientOptions extends GatewayAccess {
 export interface AppClient {
   readonly options: ResolvedClientOptions;
   readonly schemas: SchemaMap | undefined;
+  /** The variable that names the environment, where no option does. */
+  readonly envVariable?: string | undefined;
   sendEvents(events: readonly OutgoingEvent[]): Promise<{ ids: string[] }>;
   sendSignal(signal: { readonly signal: string; readonly data?: unknown }): Promise<{ readonly runId?: string }>;
   fetchRunState(runId: string, signal: AbortSignal): Promise<FetchedRunState>;

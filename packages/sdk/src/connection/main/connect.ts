@@ -167,6 +167,7 @@ async function openWith(
   return openConnection({
     config: { ...configOf(input.apps, client, options, log), ...config },
     functionCount: input.apps.reduce((count, { functions }) => count + functions.length, 0),
+    envVariable: input.apps[0]?.client.envVariable,
     strategy,
     startThread,
     isolation,

@@ -13,6 +13,8 @@ export interface OpenConnectionDeps {
   readonly config: SerializableConfig;
   /** For the log. */
   readonly functionCount?: number;
+  /** For the log: what names the environment, where no option does. */
+  readonly envVariable?: string | undefined;
   readonly strategy: ExecutionStrategy;
   readonly startThread: () => ThreadHandle;
   /** The threads that isolated code runs in. */

@@ -6,8 +6,9 @@ import { type Clock, durationText, type Log } from "@holdfast/core";
 import type { SerializableConfig } from "../shared/serializable-config.ts";
 
 export interface PresenceLinesDeps {
-  readonly config: Pick<SerializableConfig, "apiBaseUrl" | "gatewayUrl" | "instanceId" | "apps">;
+  readonly config: Pick<SerializableConfig, "apiBaseUrl" | "gatewayUrl" | "envName" | "instanceId" | "apps">;
   readonly functionCount?: number;
+  readonly envVariable?: string | undefined;
   readonly clock: Pick<Clock, "monotonicMs">;
   readonly log: Log;
 }
@@ -46,7 +47,8 @@ export class PresenceLines {
   #message(): string {
     const { config, clock } = this.#deps;
     const gateway = (config.gatewayUrl ?? config.apiBaseUrl).replace(/\/$/, "");
-    if (!this.#wasReady) return `Connected to ${gateway} as ${config.instanceId}: ${this.#apps()}.`;
+    if (!this.#wasReady)
+      return `Connected to ${gateway} as ${config.instanceId}: ${this.#apps()}${this.#environment()}.`;
     // The gateway that it was connected to drains: the next connection is there before the first one ends.
     if (this.#lostMs === undefined) return `Connected to ${gateway} by another connection, without an interruption.`;
     return `Connected to ${gateway} again, after ${durationText(clock.monotonicMs() - this.#lostMs)}.`;
@@ -57,6 +59,13 @@ export class PresenceLines {
     const apps = this.#appNames();
     if (functionCount === undefined) return apps;
     return `${functionCount} ${functionCount === 1 ? "function" : "functions"} of ${apps}`;
+  }
+
+  /** One that a host's variable names is easily taken for the default one, where nothing would run. */
+  #environment(): string {
+    const { config, envVariable } = this.#deps;
+    if (config.envName === undefined) return "";
+    return `, in environment "${config.envName}"${envVariable === undefined ? "" : ` (from ${envVariable})`}`;
   }
 
   #appNames(): string {
