@@ -1,4 +1,4 @@
-import { silentLog, ulidFromSeed } from "@holdfast/core";
+import { ulidFromSeed } from "@holdfast/core";
 import type { ConnectionReady, WorkerFrame } from "@holdfast/protocol";
 import { fakeClock } from "@holdfast/testing";
 import { describe, expect, it } from "vitest";
@@ -21,12 +21,13 @@ function bench(isPlain: boolean, saysSteps = false) {
   const inFlight = new InFlightRequests(clock, 1, { maxWorkerConcurrency: 10, partitions: [] });
   const [sent, lost]: [WorkerFrame[], string[]] = [[], []];
   const [posted, held]: [ThreadMessage[], ThreadMessage[]] = [[], []];
+  const logged: unknown[] = [];
   const keeper = new LeaseKeeper({
     inFlight,
     ages: new LeaseAges(),
     clock,
     timers: clock,
-    log: silentLog,
+    log: (...line) => void logged.push(line),
     port: { post: (message) => posted.push(message) },
     coalescing: { post: (message) => held.push(message) },
     send: (frame) => sent.push(frame),
@@ -41,8 +42,26 @@ function bench(isPlain: boolean, saysSteps = false) {
   });
   keeper.start(READY);
   inFlight.add({ requestId: "r", runId: "run" } as RequestIdentity, "lease", true);
-  return { clock, inFlight, keeper, sent, posted, held, lost };
+  return { clock, inFlight, keeper, sent, posted, held, lost, logged };
 }
+
+it.each([
+  [undefined, "warn", "Lost the lease of a request; its result will not be used.", "LEASE_LOST"],
+  [
+    "The run is cancelled.",
+    "info",
+    "A request was cancelled; its result will not be used. The run is cancelled.",
+    "RUN_CANCELLED",
+  ],
+])("a lease that is not extended is no fault where the gateway has said why: %s", (why, level, message, code) => {
+  const { inFlight, keeper, lost, logged } = bench(false);
+  const request = inFlight.get("r") as InFlightRequest;
+  if (why !== undefined) request.cancelled = why;
+  keeper.askForExtension("r");
+  keeper.onExtensionAnswer("r", undefined);
+  expect(lost).toEqual(["r"]);
+  expect(logged).toEqual([[level, message, { code, requestId: "r", runId: "run" }]]);
+});
 
 describe("Steps that have been running for a while", () => {
   it.each([

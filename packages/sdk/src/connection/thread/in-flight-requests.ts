@@ -16,6 +16,8 @@ export interface InFlightRequest {
   state: "running" | "replied";
   /** Its steps that have been running for a while, oldest first; the gateway is told when their lease is extended. */
   longSteps?: readonly LongStep[];
+  /** Why the gateway has cancelled it: what its code still gives is not used, and its lease not extended. */
+  cancelled?: string;
 }
 
 export class InFlightRequests {

@@ -93,7 +93,7 @@ export class LeaseKeeper {
       this.#onExtended(requestId, newLeaseId, before, isFresh ? later(granted, asOf) : null);
     }
     // A reply that is under way stays: its acknowledgement may have crossed, and a late result is the gateway's to judge.
-    if (verdict === "lost" && request?.state === "running") this.#onLost(requestId, request.identity.runId);
+    if (verdict === "lost" && request?.state === "running") this.#onLost(request);
     return isFresh;
   }
 
@@ -103,10 +103,16 @@ export class LeaseKeeper {
     return lateMs === null ? null : earlier(now, lateMs);
   }
 
-  #onLost(requestId: string, runId: string): void {
-    const message = "Lost the lease of a request; its result will not be used.";
-    this.#deps.log("warn", message, { code: "LEASE_LOST", requestId, runId });
-    this.#deps.onLost(requestId);
+  #onLost({ identity: { requestId, runId }, cancelled }: InFlightRequest): void {
+    const { log, onLost } = this.#deps;
+    if (cancelled === undefined) {
+      const message = "Lost the lease of a request; its result will not be used.";
+      log("warn", message, { code: "LEASE_LOST", requestId, runId });
+    } else {
+      const message = `A request was cancelled; its result will not be used. ${cancelled}`.trimEnd();
+      log("info", message, { code: "RUN_CANCELLED", requestId, runId });
+    }
+    onLost(requestId);
   }
 
   /** What came from elsewhere or before may be another worker's by now: it is asked for, where there is a connection. */
@@ -125,10 +131,9 @@ export class LeaseKeeper {
     const { inFlight, clock, isPlain } = this.#deps;
     if (!isPlain()) return;
     const endedMs = clock.monotonicMs() - Math.max(MIN_PLAIN_LEASE_MS, INTERVALS_PER_LEASE * this.#intervalMs);
-    for (const { state, identity } of [...inFlight.values()]) {
-      const { requestId } = identity;
-      const grantedAtMs = inFlight.leases.get(requestId)?.grantedAtMs ?? endedMs;
-      if (state === "running" && grantedAtMs < endedMs) this.#onLost(requestId, identity.runId);
+    for (const request of [...inFlight.values()]) {
+      const grantedAtMs = inFlight.leases.get(request.identity.requestId)?.grantedAtMs ?? endedMs;
+      if (request.state === "running" && grantedAtMs < endedMs) this.#onLost(request);
     }
   }
 

@@ -193,8 +193,10 @@ export class RequestManager {
       case "GATEWAY_CANCEL": {
         const { requestId, reason } = frame;
         if (this.#handover.holds(requestId)) return this.#forget(requestId);
-        if (this.#inFlight.has(requestId)) this.#revoke({ type: "CANCEL", requestId, reason });
-        return;
+        const request = this.#inFlight.get(requestId);
+        if (request === undefined) return;
+        request.cancelled = reason;
+        return this.#revoke({ type: "CANCEL", requestId, reason });
       }
       case "GATEWAY_RESULTS":
         return this.#port.post({ type: "RESULTS", requestId: frame.requestId, ended: frame });
