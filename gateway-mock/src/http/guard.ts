@@ -113,8 +113,9 @@ function bearerOf(path: string, authorization: string | undefined, keys: Keys): 
     case "open":
       return null;
     case "event-key": {
-      const sender = keys.sender(eventKeyIn(path));
-      if (!sender) throw unauthorized("The event key is wrong.");
+      const key = eventKeyIn(path);
+      const sender = keys.sender(key);
+      if (!sender) throw unauthorized(`The event key is ${key === NO_KEY ? "missing" : "wrong"}.`);
       return sender;
     }
     case "signing-key": {
@@ -125,6 +126,9 @@ function bearerOf(path: string, authorization: string | undefined, keys: Keys): 
     }
   }
 }
+
+/** What SDKs put into the path where they have no key. */
+const NO_KEY = "NO_EVENT_KEY_SET";
 
 function eventKeyIn(path: string): string {
   const key = path.slice("/e/".length);

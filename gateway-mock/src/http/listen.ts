@@ -1,6 +1,7 @@
 /** Opens and closes the HTTP server, and says in one sentence why a port cannot be used. */
 import { createServer, type Server } from "node:http";
 import { type ErrorCode, HoldfastError } from "@holdfast/core";
+import { isRecord } from "@holdfast/protocol";
 import { GATEWAY_LIMITS } from "../config/config.ts";
 
 /**
@@ -15,6 +16,10 @@ const KEEP_ALIVE_MS = 75_000;
  * fleet that come back at once wait for their second try; the kernel may allow fewer (`net.core.somaxconn`).
  */
 const BACKLOG = 4_096;
+
+const HEALTH_MS = 1_000;
+/** What is listened on, and what is called then. */
+const ANY_HOST: Readonly<Record<string, string>> = { "0.0.0.0": "127.0.0.1", "::": "::1" };
 
 const STARTING: ErrorCode = "GATEWAY_STARTING";
 
@@ -35,7 +40,10 @@ export function listen(host: string, port: number, flag: string): Promise<{ serv
     response.end(JSON.stringify({ ...none, error: "The gateway is starting.", code: STARTING, status: 503 }));
   });
   return new Promise((resolve, reject) => {
-    server.once("error", (error: NodeJS.ErrnoException) => reject(listenError(error, host, port, flag)));
+    server.once("error", (error: NodeJS.ErrnoException) => {
+      const asked = error.code === "EADDRINUSE" ? isGateway(host, port) : Promise.resolve(false);
+      void asked.then((isRunning) => reject(listenError(error, { host, port, flag, isRunning })));
+    });
     server.listen({ port, host, backlog: BACKLOG }, () => {
       const address = server.address();
       resolve({ server, port: typeof address === "object" && address ? address.port : port });
@@ -43,11 +51,35 @@ export function listen(host: string, port: number, flag: string): Promise<{ serv
   });
 }
 
-function listenError(error: NodeJS.ErrnoException, host: string, port: number, flag: string): HoldfastError {
+/** Whether a gateway answers there: one answers at once, and another program perhaps never. */
+async function isGateway(host: string, port: number): Promise<boolean> {
+  const name = ANY_HOST[host] ?? host;
+  try {
+    const url = `http://${name.includes(":") ? `[${name}]` : name}:${port}/health`;
+    const answer: unknown = await (await fetch(url, { signal: AbortSignal.timeout(HEALTH_MS) })).json();
+    if (!isRecord(answer)) return false;
+    return answer.code === STARTING || (typeof answer.version === "string" && "database" in answer);
+  } catch {
+    return false;
+  }
+}
+
+interface Wanted {
+  readonly host: string;
+  readonly port: number;
+  readonly flag: string;
+  /** A gateway has the port. */
+  readonly isRunning: boolean;
+}
+
+function listenError(error: NodeJS.ErrnoException, { host, port, flag, isRunning }: Wanted): HoldfastError {
   if (error.code === "EADDRINUSE") {
+    const what = isRunning
+      ? "a Holdfast gateway that runs there already; use that one, stop it,"
+      : "another program; stop it,";
     return new HoldfastError(
       "PORT_BUSY",
-      `Port ${port} on ${host} is in use by another program; stop it, or choose another port with ${flag} (0 = any free one).`,
+      `Port ${port} on ${host} is in use by ${what} or choose another port with ${flag} (0 = any free one).`,
       { cause: error },
     );
   }

@@ -60,6 +60,10 @@ describe("Routes of a gateway with keys", () => {
     for (const key of ["wrong", "", "%ff", "the-event-key%00", hashSigningKey(SIGNING_KEY)]) {
       expect([key, await status(`/e/${key}`, { ...event, headers: SIGNED })]).toEqual([key, key === "" ? 404 : 401]);
     }
+    const refusal = async (key: string): Promise<unknown> =>
+      ((await (await fetch(`${gateway.url}/e/${key}`, event)).json()) as { error?: unknown }).error;
+    expect(await refusal("NO_EVENT_KEY_SET")).toContain("The event key is missing.");
+    expect(await refusal("wrong")).toContain("The event key is wrong.");
     for (const path of [`/v1/events/${sent.ids[0]}`, "/v1/runs", "/v1/metrics", "/dev"]) {
       expect(await status(path)).toBe(401);
       expect(await status(path, { headers: { Authorization: `Bearer ${KEYS.eventKey}` } })).toBe(401);

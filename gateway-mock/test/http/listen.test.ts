@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
+import { createServer as createHttpServer } from "node:http";
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
 import { expect, test } from "vitest";
 import { closeServer, listen } from "../../src/http/listen.ts";
@@ -73,4 +74,31 @@ test("an address that cannot be listened on is refused with what to do about it"
   await expect(listen("192.0.2.1", 0, "--port")).rejects.toThrow(
     /cannot listen on 192\.0\.2\.1:0 .*name one that it has with --host/,
   );
+});
+
+test.each([
+  [
+    "a gateway",
+    { ok: true, version: "1.0.0", database: { ok: true } },
+    "a Holdfast gateway that runs there already; use that one, stop it, or",
+  ],
+  [
+    "a gateway that starts",
+    { error: "The gateway is starting.", code: "GATEWAY_STARTING" },
+    "a Holdfast gateway that runs there already",
+  ],
+  ["another program", { ok: true }, "another program; stop it, or choose another port with --port (0 = any free one)."],
+])("a port that is in use says by what: %s", async (_, health, by) => {
+  const other = createHttpServer((_request, response) => void response.end(JSON.stringify(health)));
+  other.listen(0, "127.0.0.1");
+  await once(other, "listening");
+  const { port } = other.address() as AddressInfo;
+  try {
+    await expect(listen("127.0.0.1", port, "--port")).rejects.toMatchObject({
+      code: "PORT_BUSY",
+      message: expect.stringContaining(`Port ${port} on 127.0.0.1 is in use by ${by}`),
+    });
+  } finally {
+    await closeServer(other);
+  }
 });

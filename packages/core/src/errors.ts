@@ -30,8 +30,8 @@ export const ERROR_CATALOGUE = {
     fix: "The message names the function and the option; correct the definition.",
   },
   FUNCTION_DUPLICATE: {
-    summary: "Two functions of one app have the same id.",
-    fix: "Give each function its own id.",
+    summary: "Two functions of one app have the same id, or one function is listed twice.",
+    fix: "Give each function its own id, and list it once.",
   },
   FUNCTION_TAKEN: {
     summary: "Functions of two apps have the same full name: app id, hyphen, function id.",
@@ -301,7 +301,7 @@ export const ERROR_CATALOGUE = {
     fix: "Start it again: everything that it had acknowledged is in the database, and runs continue from there. `NODE_OPTIONS=--max-old-space-size=<megabytes>` gives it more memory. If it happens again, report it and describe the load: a gateway's memory depends on what is in flight.",
   },
   PORT_BUSY: {
-    summary: "The port is in use by another program.",
+    summary: "The port is in use by another program, or by a Holdfast gateway that runs already.",
     fix: "Stop that program or choose another port with `--port` (0 = any free one).",
   },
   HOST_NOT_LOOPBACK: {
@@ -627,7 +627,8 @@ export class HoldfastError extends Error {
   declare readonly status?: number;
 
   constructor(code: ErrorCode, message: string, options?: { readonly cause?: unknown }) {
-    super(message, options);
+    // Node prints a cause that is undefined as well.
+    super(message, options?.cause === undefined ? undefined : options);
     this.name = "HoldfastError";
     this.code = code;
     const docs = errorPage(code);

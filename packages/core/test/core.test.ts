@@ -191,6 +191,11 @@ describe("Errors", () => {
     expect(HoldfastError.is(null)).toBe(false);
   });
 
+  test("an error of ours has a cause only where there is one", () => {
+    expect("cause" in new HoldfastError("INTERNAL", "none", { cause: undefined })).toBe(false);
+    expect(new HoldfastError("INTERNAL", "one", { cause: null })).toMatchObject({ cause: null });
+  });
+
   test("errors become plain data with their cause and own fields", () => {
     const error = Object.assign(new TypeError("outer", { cause: new Error("inner", { cause: "text" }) }), {
       code: "E_X",

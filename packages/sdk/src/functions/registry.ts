@@ -100,6 +100,13 @@ function checkedDefinitions(client: AppClient, functions: readonly HoldfastFunct
         `Function "${fn.id}" belongs to the app "${definition.appId}", not to "${client.options.id}": connect it with its own client.`,
       );
     }
+    const first = functions.indexOf(fn);
+    if (first !== index) {
+      throw new HoldfastError(
+        "FUNCTION_DUPLICATE",
+        `functions[${first}] and functions[${index}] are the same function "${definition.config.id}": list it once.`,
+      );
+    }
     for (const config of [definition.config, definition.failureConfig]) {
       if (config === undefined) continue;
       if (slugs.has(config.id)) {

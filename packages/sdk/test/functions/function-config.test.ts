@@ -284,7 +284,13 @@ describe("Function registry", () => {
     expect(() => createRegistry([{ client, functions: [fn, twin] }])).toThrow(
       expect.objectContaining({ code: "FUNCTION_DUPLICATE" }),
     );
-    expect(() => appManifest(client, [fn, fn])).toThrow(expect.objectContaining({ code: "FUNCTION_DUPLICATE" }));
+    const other = client.createFunction({ id: "other", triggers: [] }, () => 1);
+    expect(() => appManifest(client, [other, fn, fn])).toThrow(
+      expect.objectContaining({
+        code: "FUNCTION_DUPLICATE",
+        message: 'functions[1] and functions[2] are the same function "my-app-f": list it once.',
+      }),
+    );
     expect(() => appManifest(client, [stranger])).toThrow(expect.objectContaining({ code: "FUNCTION_INVALID" }));
     expect(() => appManifest(client, [{} as never])).toThrow(expect.objectContaining({ code: "FUNCTION_INVALID" }));
     const twice = [
