@@ -60,7 +60,7 @@ export function createCodeFinder(importModule: ImportModule): CodeFinder {
     },
     refuse: (error) => {
       // Later on there is code that has been found and works; what ends the thread then names the refusal.
-      if (evaluated.length > 0) refused = error;
+      if (evaluated.length > 0) refused ??= error;
     },
     throwIfRefused,
   };
