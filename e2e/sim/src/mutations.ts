@@ -173,7 +173,7 @@ const CONNECTION_GUARDS: readonly Guard[] = [
     edits: [
       {
         file: `${SDK}/thread/lease-keeper.ts`,
-        find: 'if (verdict === "lost" && request?.state === "running") this.#onLost(requestId, request.identity.runId);',
+        find: 'if (verdict === "lost" && request?.state === "running") this.#onLost(request);',
         replace: "",
       },
     ],

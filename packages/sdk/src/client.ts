@@ -42,7 +42,7 @@ export type { FetchLike } from "./events/send-http.ts";
 export type { OutgoingSignal, SentSignal } from "./events/send-signal.ts";
 export type { SchemaInput, SchemaIssue, SchemaOutput, SchemaResult, StandardSchema } from "./events/standard-schema.ts";
 export type { ResolvedClientOptions } from "./functions/app-client.ts";
-export type { Secret } from "./options.ts";
+export type { HiddenText } from "./options.ts";
 export type { InvocationArgs, InvocationOptions } from "./runs/invoke-run.ts";
 export type { HeldBackBy } from "./runs/run-errors.ts";
 export { RunNotStartedError } from "./runs/run-errors.ts";

@@ -74,7 +74,7 @@ export type {
 export type { CancelOption, ConcurrencyOption, FunctionOptions } from "./functions/function-options.ts";
 export type { IsolateOption } from "./functions/isolate-option.ts";
 export type { IsolationDebugState } from "./isolation/main/pool-types.ts";
-export type { Secret } from "./options.ts";
+export type { HiddenText } from "./options.ts";
 export type { InvocationArgs, InvocationOptions } from "./runs/invoke-run.ts";
 export type { HeldBackBy } from "./runs/run-errors.ts";
 export type { InvokedRun, ResultOptions, RunHandle } from "./runs/run-handle.ts";

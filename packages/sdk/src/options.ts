@@ -262,7 +262,13 @@ export function parseUrl(value: unknown, defaultScheme: string): string | undefi
 const inspect = Symbol.for("nodejs.util.inspect.custom");
 
 /** A value that must not reach a log: printing it in any usual way gives "[secret]". */
-export class Secret {
+export interface HiddenText {
+  reveal(): string;
+}
+
+export type Secret = HiddenText;
+/** Its type has a name of its own: declarations would export a class as a value, which no entry has. */
+export const Secret: new (value: string) => HiddenText = class {
   readonly #value: string;
 
   constructor(value: string) {
@@ -284,4 +290,4 @@ export class Secret {
   [inspect](): string {
     return "[secret]";
   }
-}
+};

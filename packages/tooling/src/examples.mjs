@@ -27,7 +27,8 @@ const BUNDLED = ["docs/frameworks.md"];
 const BUNDLED_FOLDER = "bundled";
 /** What users import options from. */
 const ENTRIES = ["index", "client", "operate", "isolate"];
-const OPTION_NAME = /(Options?|Filter|Trigger)$/;
+/** What options came to is none. */
+const OPTION_NAME = /^(?!Resolved).*(Options?|Filter|Trigger)$/;
 
 /** @typedef {{ page: string, line: number, file: string, text: string }} Block */
 /** @typedef {{ file: string, line: number, page: string }} Origin where a line of a checked file comes from */

@@ -66,6 +66,13 @@ export class InFlightRequests {
     return this.#requests.has(requestId);
   }
 
+  /** False when there is none. */
+  cancel(requestId: string, reason: string): boolean {
+    const request = this.#requests.get(requestId);
+    if (request !== undefined) request.cancelled = reason;
+    return request !== undefined;
+  }
+
   markReplied(request: InFlightRequest): void {
     if (request.state === "running") this.#count(request, -1);
     request.state = "replied";

@@ -193,10 +193,8 @@ export class RequestManager {
       case "GATEWAY_CANCEL": {
         const { requestId, reason } = frame;
         if (this.#handover.holds(requestId)) return this.#forget(requestId);
-        const request = this.#inFlight.get(requestId);
-        if (request === undefined) return;
-        request.cancelled = reason;
-        return this.#revoke({ type: "CANCEL", requestId, reason });
+        if (this.#inFlight.cancel(requestId, reason)) this.#revoke({ type: "CANCEL", requestId, reason });
+        return;
       }
       case "GATEWAY_RESULTS":
         return this.#port.post({ type: "RESULTS", requestId: frame.requestId, ended: frame });
