@@ -5,6 +5,7 @@
 import { callApi, type GatewayAnswer, type GatewayRequest } from "../events/call-api.ts";
 import type { CheckedOutgoings, NoSchemas, OutgoingEvent, SchemaMap } from "../events/event-types.ts";
 import { checkFilter, fetchRun, fetchRuns, type Run, type RunFilter, type RunPage } from "../events/runs.ts";
+import { sendDouble } from "../events/send-double.ts";
 import { eventList, type SentEvents, sendEvents } from "../events/send-events.ts";
 import { type FetchLike, type SendPorts, sendPorts } from "../events/send-http.ts";
 import { type OutgoingSignal, type SentSignal, sendSignal } from "../events/send-signal.ts";
@@ -58,12 +59,13 @@ export class HoldfastClient<const Schemas extends SchemaMap = NoSchemas> {
    *   `GRAPH_ANSWER_INVALID`
    */
   sendSignal(signal: OutgoingSignal): Promise<SentSignal> {
-    return sendSignal(this.options, signal, this.#ports());
+    return sendDouble()?.signal(signal) ?? sendSignal(this.options, signal, this.#ports());
   }
 
   /** `send` for callers whose events are typed elsewhere. */
   sendEvents(events: readonly OutgoingEvent[]): Promise<SentEvents> {
-    return sendEvents(this.options, this.schemas, events, this.#ports());
+    const { options, schemas } = this;
+    return sendDouble()?.events(events, schemas) ?? sendEvents(options, schemas, events, this.#ports());
   }
 
   /**

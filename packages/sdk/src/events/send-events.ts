@@ -39,7 +39,7 @@ export async function sendEvents(
   ports: SendPorts,
 ): Promise<SentEvents> {
   if (events.length === 0) return { ids: [] };
-  const body = await encodeEvents(events, schemas, ports.clock);
+  const body = await encodeEvents(events, schemas, ports.clock, traceFields());
   const request = { url: eventUrl(options), headers: headersOf(options, ports), body, patienceMs: patienceOf(options) };
   const answer = await callGateway(request, ports, judge);
   if (answer.ok) return { ids: answer.value };
@@ -59,10 +59,15 @@ export function eventList(given: unknown): readonly OutgoingEvent[] {
   }
 }
 
-async function encodeEvents(
+/**
+ * Events as they are sent: checked, as the JSON text of a list.
+ * @throws HoldfastError `EVENT_INVALID`
+ */
+export async function encodeEvents(
   events: readonly OutgoingEvent[],
   schemas: SchemaMap | undefined,
   clock: Clock,
+  trace: object,
 ): Promise<string> {
   if (events.length > EVENT_LIMITS.maxEventsPerRequest) {
     throw invalid(
@@ -70,7 +75,6 @@ async function encodeEvents(
     );
   }
   const texts: string[] = [];
-  const trace = traceFields();
   for (const given of events) {
     const { event, attached } = readEvent(given, clock.nowMs());
     const { name, data } = event;

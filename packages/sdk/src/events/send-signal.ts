@@ -37,7 +37,7 @@ export interface SentSignal {
 export async function sendSignal(options: GatewayAccess, given: OutgoingSignal, ports: SendPorts): Promise<SentSignal> {
   const { signal, data } = given ?? {};
   const url = new URL("v1/signals", apiBase(options)).href;
-  const body = encode(signal, data);
+  const body = encodeSignal(signal, data);
   const answer = await callSigned(
     options,
     { url, headers: { "Content-Type": "application/json" }, body, patienceMs: patienceOf(options) },
@@ -48,7 +48,11 @@ export async function sendSignal(options: GatewayAccess, given: OutgoingSignal, 
   throw callFailed(answer.code ?? "SIGNAL_SEND_FAILED", url, `did not accept the signal "${signal}"`, answer);
 }
 
-function encode(signal: unknown, data: unknown): string {
+/**
+ * A signal as it is sent: checked, as JSON text.
+ * @throws HoldfastError `OPTION_INVALID`
+ */
+export function encodeSignal(signal: unknown, data: unknown): string {
   if (typeof signal !== "string" || signal === "") {
     throw new HoldfastError(
       "OPTION_INVALID",

@@ -6,6 +6,7 @@ import { logFor, type PlainError, silentLog, systemClock, unreachable } from "@h
 import { eventsText, readRunOptions, type StepResult as StepEnd, stepsText } from "@holdfast/engine";
 import { type EventPayload, isRecord, normalizeError } from "@holdfast/protocol";
 import type { OutgoingEvent } from "../events/event-types.ts";
+import type { SendDouble } from "../events/send-double.ts";
 import type { ExecutionStrategy } from "../execution/execution.ts";
 import type { IsolatedBodies } from "../execution/isolated-body.ts";
 import type { AppClient } from "../functions/app-client.ts";
@@ -15,8 +16,12 @@ import {
   createIsolation,
   createMainThreadStrategy,
   createRegistry,
+  currentExecution,
   definitionOf,
+  encodeEvents,
+  encodeSignal,
   openThreadedHandlers,
+  provideSendDouble,
   reviveError,
 } from "../sdk.ts";
 import { Answers, type InvokedRun } from "./answers.ts";
@@ -123,15 +128,20 @@ async function play<Output>(
   const { nowMs, answers } = options;
   const memory = new MemoryRun({ appId, appVersion, slug, events, maxAttempts, deadlineInMs, finishInMs, nowMs });
   const sent: Sent = { events: [], signals: [] };
-  const app = { client: recording(client, sent, memory), functions: [fn] };
+  const double = doubleOf(sent);
+  const app = { client: recording(client, double, memory), functions: [fn] };
   const isThreaded = options.isolated !== undefined && isolate !== undefined && slug === config.id;
   const strategy = isThreaded ? await inThreads(app, answers) : here(app, answers, options.isolated);
   const replay = options.replay === true;
   const invoke = invoker(options, sent);
   const played = new FunctionRun(memory, { strategy, appName: appId, slug, answers, invoke, replay, until });
+  const { runId } = memory.state;
+  doubles.set(runId, double);
+  provideSendDouble(() => doubles.get(currentExecution()?.runId ?? ""));
   try {
     await played.run();
   } finally {
+    doubles.delete(runId);
     await strategy.close?.();
   }
   const { outputJson = "null", errorJson } = memory.head;
@@ -225,20 +235,35 @@ function withReport(plain: PlainError & Record<string, unknown>): Error {
   return plain.compensation === undefined ? error : Object.assign(error, { compensation: plain.compensation });
 }
 
+/** Of the runs that are played now, by id: what clients of their code send goes there. */
+const doubles = new Map<string, SendDouble>();
+
 /** The client of the function, which sends nothing and fetches from memory. */
-function recording(client: AppClient, sent: Sent, { state }: MemoryRun): AppClient {
+function recording(client: AppClient, double: SendDouble, { state }: MemoryRun): AppClient {
   return {
     options: client.options,
     schemas: client.schemas,
-    sendEvents: async (events) => {
+    sendEvents: (events) => double.events(events, client.schemas),
+    sendSignal: (signal) => double.signal(signal),
+    fetchRunState: async () => ({ steps: JSON.parse(stepsText(state)), events: JSON.parse(eventsText(state)) }),
+  };
+}
+
+/** Checks what an app would send, and keeps what JSON leaves of it. */
+function doubleOf(sent: Sent): SendDouble {
+  return {
+    events: async (given, schemas) => {
+      // Without the trace of whoever tests it.
+      const events: OutgoingEvent[] = JSON.parse(await encodeEvents(given, schemas, systemClock, {}));
+      const first = sent.events.length;
       sent.events.push(...events);
-      return { ids: events.map((event, index) => event.id ?? `event-${sent.events.length - events.length + index}`) };
+      return { ids: events.map(({ id }, index) => id ?? `event-${first + index}`) };
     },
-    sendSignal: async (signal) => {
-      sent.signals.push(signal);
+    signal: async (given) => {
+      const { signal, data } = given ?? {};
+      sent.signals.push(JSON.parse(encodeSignal(signal, data)) as Sent["signals"][number]);
       return {};
     },
-    fetchRunState: async () => ({ steps: JSON.parse(stepsText(state)), events: JSON.parse(eventsText(state)) }),
   };
 }
 

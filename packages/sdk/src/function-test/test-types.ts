@@ -68,7 +68,10 @@ export interface TestRun<Output = unknown> {
   readonly steps: readonly TestStep[];
   /** Results of completed steps by id. */
   readonly state: Readonly<Record<string, unknown>>;
-  /** Events that the run sent by `step.sendEvent`, or by the client meanwhile. */
+  /**
+   * Events that the run sent by `step.sendEvent`, or by a client meanwhile. They are checked, and go nowhere. With
+   * `isolation: "real"` code in a thread sends by a client as always.
+   */
   readonly sentEvents: readonly OutgoingEvent[];
   readonly sentSignals: readonly { readonly signal: string; readonly data?: unknown }[];
   /** How much time passed in the run: sleeps, waits, the waits before retries. */
