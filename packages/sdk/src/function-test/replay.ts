@@ -154,8 +154,12 @@ export class Replay {
     if (moved) return found(moved);
     const fresh = [...asked].flatMap(([key, fullId]) => (recorded.has(key) ? [] : [fullId]));
     const [first] = fresh;
-    if (isEnded(run.status)) return found(first === undefined ? null : { type: "step-new", step: first });
-    if (failure) return found({ type: "handler-failed", message: failure.message });
+    if (isEnded(run.status)) {
+      // A step that the handler's end does not wait for has lost a race, and need not be on record.
+      const isOver = run.status === "FAILED" ? failure !== undefined : hasReturned(result);
+      return found(first === undefined || isOver ? null : { type: "step-new", step: first });
+    }
+    if (failure) return found(hasThrown(exported) ? null : { type: "handler-failed", message: failure.message });
     return found(null, [...new Set([...fresh, ...begun])]);
   }
 }
@@ -191,6 +195,25 @@ function recordedSteps({ run }: ExportedRun): RecordedSteps {
     if (step && fact.kind !== "DEFERRED" && !steps.has(fact.key)) steps.set(fact.key, step);
   }
   return steps;
+}
+
+/** Where its record ends the handler had thrown: it is to be tried again, or its run undoes its steps. */
+function hasThrown({ run }: ExportedRun): boolean {
+  let isThrown = false;
+  for (const fact of run.log) {
+    const step = stepOf(fact);
+    if (step?.name === "holdfast/failure") return true;
+    if (step !== undefined) isThrown = false;
+    else if (fact.kind === "PASS_FAILED" && fact.key === "") isThrown = true;
+  }
+  return isThrown;
+}
+
+function hasReturned(result: ExecutionResult): boolean {
+  if (result.stale) return false;
+  if (result.status !== "NOT_COMPLETED") return result.status === "DONE";
+  const body = parseJsonBytes(result.body, "The reply");
+  return Array.isArray(body) && body.some((op) => isRecord(op) && op.op === "RunComplete");
 }
 
 const isEnded = (status: string): boolean => status === "COMPLETED" || status === "FAILED";

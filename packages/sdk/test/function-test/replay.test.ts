@@ -151,3 +151,54 @@ describe("Replay", () => {
     );
   });
 });
+
+describe("Replay of code that has not changed", () => {
+  const passFailed = fact("PASS_FAILED", "", { error: { name: "Error", message: "no truck" } });
+  const divergence = async (handler: Handler<never>, run: ExportedRun) =>
+    (await replay(build(handler), run)).divergence;
+
+  test("a step that had lost a race when its run ended, and was never stored, is no new one", async () => {
+    const raced: Handler<never> = ({ step }) =>
+      Promise.race([step.sleep("too long", "1m"), step.run("charge", body("charge"))]);
+    expect(await divergence(raced, recorded("COMPLETED", [done("charge", 1)]))).toBeNull();
+    const any: Handler<never> = ({ step }) =>
+      Promise.any([step.run("first mirror", body("first")), step.run("second mirror", body("second"))]);
+    expect(await divergence(any, recorded("COMPLETED", [done("second mirror", 1)]))).toBeNull();
+    const failing: Handler<never> = async (tools) => {
+      await raced(tools);
+      throw new Error("no truck");
+    };
+    expect(await divergence(failing, recorded("FAILED", [done("charge", 1), passFailed]))).toBeNull();
+  });
+
+  test("one that the end of the handler waits for is, and so is one before an error that is new", async () => {
+    const run = recorded("COMPLETED", [done("charge", 0)]);
+    const isNew = { type: "step-new", step: "new" };
+    const all: Handler<never> = ({ step }) =>
+      Promise.all([step.run("charge", body("charge")), step.run("new", body("new"))]);
+    const left: Handler<never> = async ({ step }) => {
+      await step.run("charge", body("charge"));
+      void step.run("new", body("new"));
+    };
+    const throwing: Handler<never> = async (tools) => {
+      await left(tools);
+      throw new Error("no truck");
+    };
+    for (const handler of [all, left, throwing]) expect(await divergence(handler, run)).toEqual(isNew);
+  });
+
+  test("a handler that had thrown, and is to be tried again or undone, may throw", async () => {
+    const throwing: Handler<never> = async ({ step }) => {
+      await step.run("charge", body("charge"), { compensate: body("refund") });
+      throw new Error("no truck");
+    };
+    expect(await divergence(throwing, recorded("WAITING", [done("charge", 0), passFailed]))).toBeNull();
+    const undoes = fact("STEP_COMPLETED", hashStepId("holdfast/failure"), {
+      step: { op: "StepRun", name: "holdfast/failure" },
+      data: {},
+    });
+    expect(await divergence(throwing, recorded("RUNNING", [done("charge", 0), undoes]))).toBeNull();
+    const wentOn = recorded("RUNNING", [passFailed, done("charge", 0)]);
+    expect(await divergence(throwing, wentOn)).toMatchObject({ type: "handler-failed" });
+  });
+});
