@@ -89,8 +89,11 @@ const ANSWER_MS = 1_000;
 const FLUSH_MS = 50;
 const SYSTEM = { clock: systemClock, timers: systemTimers };
 
-/** The library would end connections whose refused body takes longer than half a second; `endEndlessBodies` decides. */
-const LISTENER = { autoCleanupIncoming: false } as const;
+/**
+ * The library would end connections whose refused body takes longer than half a second; `endEndlessBodies` decides. And it
+ * would put classes of its own in place of the process's `Request` and `Response`: a test's own, where one starts a gateway.
+ */
+const LISTENER = { autoCleanupIncoming: false, overrideGlobalObjects: false } as const;
 
 /**
  * Starts a gateway.

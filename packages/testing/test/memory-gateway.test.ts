@@ -196,3 +196,8 @@ test("what a step sends ends a wait that was begun beside it, however soon it is
   const run = await gateway.waitForRun(await send("shop/asked"));
   expect(run).toMatchObject({ status: "COMPLETED", output: ["event", "signal"] });
 });
+
+test("a gateway leaves the process's fetch, Request and Response as they are", async () => {
+  expect((await fetch("data:,x")) instanceof Response).toBe(true);
+  expect(new Request("http://localhost/") instanceof Request).toBe(true);
+});
