@@ -10,6 +10,7 @@ import type { HandlerEnd, OpText } from "../steps/pass-types.ts";
 import { reviveError } from "../steps/revive-error.ts";
 import type { StepCall } from "../steps/step-call.ts";
 import { hashStepId, RESERVED_PREFIX, reservedIdentity, type StepIdentity } from "../steps/step-id.ts";
+import { type AsyncContext, asyncContext } from "./async-context.ts";
 import { OpWriter } from "./op-text.ts";
 import type { PassHost } from "./pass-host.ts";
 import type { PassOptions } from "./pass-options.ts";
@@ -87,6 +88,8 @@ export function undoingEnd(
 interface Undoable {
   readonly record: StepRecord;
   readonly position: number;
+  /** Of the call, as for its body. */
+  readonly context: AsyncContext;
   /** The handler may have changed the one it was given. */
   readonly resultJson: string | undefined;
 }
@@ -115,7 +118,7 @@ export class Compensation {
     const { hash } = record.identity;
     const position = this.#journal.positionOf(hash);
     if (record.call.compensate === undefined || position === undefined) return;
-    this.#found.push({ record, position, resultJson: JSON.stringify(value) });
+    this.#found.push({ record, position, context: asyncContext(), resultJson: JSON.stringify(value) });
   }
 
   /**
@@ -135,7 +138,7 @@ export class Compensation {
     const undone: string[] = [];
     const failed: { stepId: string; error: PlainError }[] = [];
     const { error, steps = [] } = this.failure;
-    for (const { record, resultJson } of this.#found.toSorted((a, b) => b.position - a.position)) {
+    for (const { record, context, resultJson } of this.#found.toSorted((a, b) => b.position - a.position)) {
       const { fullId } = record.identity;
       const identity = reservedIdentity(`${UNDO_PREFIX}${fullId}`);
       let cause: PlainError | undefined;
@@ -149,7 +152,8 @@ export class Compensation {
       };
       const displayName = `compensate ${record.call.displayName ?? fullId}`;
       try {
-        await runReserved(identity, { id: identity.id, displayName, kind: "run", body, failure });
+        const call: StepCall = { id: identity.id, displayName, kind: "run", body, failure };
+        await context.runInAsyncScope(() => runReserved(identity, call));
         undone.push(fullId);
       } catch (thrown) {
         failed.push({ stepId: fullId, error: cause ?? errorObject(thrown) });

@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import type { Op } from "@holdfast/protocol";
 import { describe, expect, test } from "vitest";
 import { NonRetriableError } from "../../src/steps/errors.ts";
@@ -14,6 +15,25 @@ class OutOfStock extends Error {
 }
 
 describe.each([true, false])("Sagas, in place: %s", (inPlace) => {
+  test("a compensation runs in the async context in which its step was called, as the body does", async () => {
+    const tenant = new AsyncLocalStorage<string>();
+    const seen: unknown[] = [];
+    const note = (what: string) => (): void => void seen.push([what, tenant.getStore()]);
+    const engine = engineFor(
+      ({ step }) =>
+        tenant.run("acme", async () => {
+          await step.run("reserve", note("reserve"), { compensate: note("release") });
+          throw new NonRetriableError("no");
+        }),
+      { inPlace },
+    );
+    await engine.run();
+    expect(seen).toEqual([
+      ["reserve", "acme"],
+      ["release", "acme"],
+    ]);
+  });
+
   test("finished steps are undone in reverse order of completion, with their result and the error", async () => {
     const diary: unknown[] = [];
     const undo = (name: string) => (result: unknown, error: Error & { sku?: string }) => {
