@@ -271,8 +271,9 @@ function invoker({ functions = [], replay = false, isolated }: RunOptions, sent:
   return async (slug, payload, nowMs) => {
     const fn = functions.find((each) => each.slug === slug);
     if (fn === undefined) return undefined;
-    const data = isRecord(payload) && isRecord(payload.data) ? payload.data : {};
-    const event = { name: "inngest/function.invoked", data };
+    const { data, v, meta } = isRecord(payload) ? payload : {};
+    const more = { ...(typeof v === "string" ? { v } : {}), ...(meta === undefined ? {} : { meta }) };
+    const event = { name: "inngest/function.invoked", data: isRecord(data) ? data : {}, ...more };
     let next: OutgoingEvent = event;
     let elapsedMs = 0;
     for (;;) {

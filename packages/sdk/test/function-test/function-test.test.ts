@@ -35,6 +35,18 @@ const order = app.createFunction({ id: "order", triggers: placed, retries: 3 }, 
 const charge = { id: "charge", handler: () => ({ id: "p1" }) };
 
 describe("FunctionTest", () => {
+  test("an invoked function is given the `v` and the `meta` of the invocation", async () => {
+    const seen = app.createFunction({ id: "seen", triggers: { event: "shop/seen" } }, ({ event }) => [
+      event.v,
+      (event as { meta?: unknown }).meta,
+    ]);
+    const meta = { tenant: "acme" };
+    const calls = app.createFunction({ id: "calls", triggers: { event: "shop/x" } }, ({ step }) =>
+      step.invoke("call", { function: seen, data: {}, v: "2", meta } as never),
+    );
+    expect((await new FunctionTest(calls, { functions: [seen] }).run()).output).toEqual(["2", meta]);
+  });
+
   test("a function runs to its end with replaced bodies, skipped sleeps, and waits that time out or are answered", async () => {
     const orders = new FunctionTest(order, { event, steps: [charge] });
     const run = await orders.run();
