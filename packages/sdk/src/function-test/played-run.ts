@@ -7,6 +7,7 @@ import { eventsText, readRunOptions, type StepResult as StepEnd, stepsText } fro
 import { type EventPayload, isRecord, normalizeError } from "@holdfast/protocol";
 import type { OutgoingEvent } from "../events/event-types.ts";
 import type { SendDouble } from "../events/send-double.ts";
+import type { CronData } from "../events/triggers.ts";
 import type { ExecutionStrategy } from "../execution/execution.ts";
 import type { IsolatedBodies } from "../execution/isolated-body.ts";
 import type { AppClient } from "../functions/app-client.ts";
@@ -300,11 +301,17 @@ function eventsOf(
 ): EventPayload[] {
   const [trigger] = definition.config.triggers;
   const name = trigger?.event ?? (trigger?.cron === undefined ? "inngest/function.invoked" : "inngest/scheduled.timer");
-  const given = events ?? [event ?? { name, data: trigger?.cron === undefined ? {} : { cron: trigger.cron } }];
+  const given = events ?? [event ?? { name, data: trigger?.cron === undefined ? {} : tickOf(trigger.cron, nowMs) }];
   // As events travel: what JSON leaves of them.
   return given.map((each, index) => ({
     ...(JSON.parse(JSON.stringify({ ...each, data: each.data ?? {} })) as { name: string; data: unknown }),
     id: each.id ?? `event-${index}`,
     ts: each.ts ?? nowMs,
   }));
+}
+
+/** What a gateway says of a tick that is due now. */
+function tickOf(cron: string, nowMs: number): CronData {
+  const at = new Date(nowMs).toISOString().replace(".000Z", "Z");
+  return { cron, scheduledAt: at, fireAt: at };
 }

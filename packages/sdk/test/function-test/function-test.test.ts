@@ -47,6 +47,13 @@ describe("FunctionTest", () => {
     expect((await new FunctionTest(calls, { functions: [seen] }).run()).output).toEqual(["2", meta]);
   });
 
+  test("the event of a schedule has what a gateway says of its tick", async () => {
+    const fn = app.createFunction({ id: "nightly", triggers: { cron: "0 3 * * *" } }, ({ event }) => event.data);
+    const run = await new FunctionTest(fn, { nowMs: Date.parse("2027-01-31T03:00:00Z") }).run();
+    const at = "2027-01-31T03:00:00Z";
+    expect(run.output).toEqual({ cron: "0 3 * * *", scheduledAt: at, fireAt: at });
+  });
+
   test("a function runs to its end with replaced bodies, skipped sleeps, and waits that time out or are answered", async () => {
     const orders = new FunctionTest(order, { event, steps: [charge] });
     const run = await orders.run();
