@@ -2,7 +2,7 @@
  * Results and errors as JSON: what cannot be stored is refused by name, what is too long is cut, and code sees the
  * same value now and on replay.
  */
-import { HoldfastError, type PlainError, toPlainError } from "@holdfast/core";
+import { HoldfastError, messageOf, type PlainError, toPlainError } from "@holdfast/core";
 import { jsonNestsDeeperThan, WIRE_LIMITS } from "@holdfast/protocol";
 import { depthProblem } from "../events/json-depth.ts";
 import { jsonFault } from "../events/json-fault.ts";
@@ -101,6 +101,21 @@ export function unusableResult(what: string, reason: string, cause?: unknown): H
     `The result of ${what} cannot be stored as JSON: ${reason}. Return plain data.`,
     { cause },
   );
+}
+
+/**
+ * Whether the result of a body is to be awaited.
+ * @param what names the step in the message
+ * @throws HoldfastError `STEP_RESULT_INVALID` where it cannot be looked at
+ */
+export function isLater(value: unknown, what: string): boolean {
+  const kind = typeof value;
+  if ((kind !== "object" && kind !== "function") || value === null) return false;
+  try {
+    return typeof (value as { then?: unknown }).then === "function";
+  } catch (cause) {
+    throw unusableResult(what, messageOf(cause), cause);
+  }
 }
 
 /** What the value is after a trip through storage, so that code sees the same now and on replay. */

@@ -2,7 +2,7 @@
  * Runs the body of a step in its turn and says what it came to, as an op. `Pass` calls it for each attempt;
  * `running-body.ts` has its time limit and its signal.
  */
-import { messageOf, type Timers } from "@holdfast/core";
+import type { Timers } from "@holdfast/core";
 import type { StepTimeoutError } from "../steps/errors.ts";
 import type { OpText } from "../steps/pass-types.ts";
 import type { SignalSource } from "./abort.ts";
@@ -14,7 +14,7 @@ import { follow } from "./follow.ts";
 import { type BodyTiming, IsolatedFailure, IsolatedValue, runIsolated } from "./isolated-body.ts";
 import type { OpExtras } from "./op-text.ts";
 import type { PassPorts } from "./pass-options.ts";
-import { encodeResult, type ResultJson, unusableResult } from "./result-json.ts";
+import { encodeResult, isLater, type ResultJson } from "./result-json.ts";
 import type { AfterFailure, RetryRules } from "./retry-rules.ts";
 import { type BodyOwner, RunningBody } from "./running-body.ts";
 import type { RunningStepEntry } from "./running-steps.ts";
@@ -137,18 +137,14 @@ class Attempt implements BodyOwner {
   start(): void {
     const { fullId } = this;
     let value: unknown;
+    let isOver: boolean;
     try {
       value = this.#call();
+      isOver = !isLater(value, `step "${fullId}"`);
     } catch (thrown) {
       return this.#onError(thrown);
     }
-    let isLater: boolean;
-    try {
-      isLater = isThenable(value);
-    } catch (cause) {
-      return this.#onError(unusableResult(`step "${fullId}"`, messageOf(cause), cause));
-    }
-    if (!isLater) return this.#onValue(value);
+    if (isOver) return this.#onValue(value);
     const { execution, ports } = this.#context;
     const { requestId, runId } = execution;
     this.#entry = { requestId, runId, stepId: fullId, fromMs: this.#fromMs };
@@ -233,10 +229,4 @@ class Attempt implements BodyOwner {
     const timing = timed ?? { startedMs: this.#startedMs, durationMs };
     return this.#context.isExtended ? { timing, attempt: this.#record.attempt } : { timing };
   }
-}
-
-function isThenable(value: unknown): boolean {
-  const kind = typeof value;
-  if ((kind !== "object" && kind !== "function") || value === null) return false;
-  return typeof (value as { then?: unknown }).then === "function";
 }

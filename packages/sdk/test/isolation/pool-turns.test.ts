@@ -87,6 +87,16 @@ describe("Turns of a pool thread", () => {
     expect(posted.at(-1)).toMatchObject({ type: "DONE", json: { text: '{"tags":{}}', loss } });
   });
 
+  it("a result that cannot be looked at is refused as one on main is", async () => {
+    give();
+    const { proxy, revoke } = Proxy.revocable({}, {});
+    revoke();
+    evaluated(() => proxy);
+    await settled();
+    expect(posted.at(-1)).toMatchObject({ type: "FAILED", thrown: { error: { code: "STEP_RESULT_INVALID" } } });
+    expect(posted.at(-1)).toHaveProperty("thrown.error.message", expect.stringContaining("has been revoked"));
+  });
+
   it("TURNS-1, TURNS-3: code whose turn main has ended meanwhile does not begin, and nothing is said of it", async () => {
     const turn = give();
     expect(cells.doom(0, turn)).toBe(true);

@@ -17,7 +17,7 @@ import {
 import { LazyAbortController, type SignalSource } from "../../execution/abort.ts";
 import { runAs } from "../../execution/current.ts";
 import { lossOfResult } from "../../execution/lossy-results.ts";
-import { encodeResult } from "../../execution/result-json.ts";
+import { encodeResult, isLater } from "../../execution/result-json.ts";
 import { readThrown } from "../../execution/thrown.ts";
 import {
   ISOLATION_VERSION,
@@ -250,6 +250,7 @@ export class PoolTurns {
   #call(body: Code, command: BodyCommand, source: SignalSource): Answer | Promise<Answer> {
     const { turn, subject, input, announces } = command;
     const { cells, slot, clock } = this.#deps;
+    const what = `step "${subject.step?.id ?? subject.functionSlug}"`;
     let begun: { readonly startedMs: number; readonly fromMs: number } | undefined;
     const failed = (raw: unknown): Answer => ({
       type: "FAILED",
@@ -257,7 +258,7 @@ export class PoolTurns {
       timing: begun ? { startedMs: begun.startedMs, durationMs: clock.monotonicMs() - begun.fromMs } : null,
     });
     const done = (value: unknown, { startedMs, fromMs }: NonNullable<typeof begun>): Answer => {
-      const { text, isUndefined } = encodeResult(value, `step "${subject.step?.id ?? subject.functionSlug}"`);
+      const { text, isUndefined } = encodeResult(value, what);
       const loss = lossOfResult(value);
       return {
         type: "DONE",
@@ -273,8 +274,7 @@ export class PoolTurns {
       this.#checkTurn(turn);
       if (announces) this.send({ type: "BEGUN" });
       const value = runAs(executionOf(subject), source, () => body(...args));
-      const mayBeLater = (typeof value === "object" && value !== null) || typeof value === "function";
-      return mayBeLater ? settled(value, (end) => done(end, started), failed) : done(value, started);
+      return isLater(value, what) ? settled(value, (end) => done(end, started), failed) : done(value, started);
     } catch (raw) {
       return failed(raw);
     }
