@@ -1,9 +1,10 @@
 /** What a run carries: the graph in one version, and those that it has within it. It is in the event of the run. */
 import { describeValue, HoldfastError } from "@holdfast/core";
 import { isObject, own } from "../json/json-size.ts";
-import type { Graph } from "./graph.ts";
+import type { Graph, GraphNode } from "./graph.ts";
 import { GRAPH_LIMITS } from "./limits.ts";
 import { type GraphProblem, Problems } from "./problems.ts";
+import { type LongestId, longestId, MAX_STEP_ID_CHARS } from "./step-ids.ts";
 import { problemsOf, type ValidateOptions } from "./validate-graph.ts";
 
 /** Name of the event that starts a run of a graph. */
@@ -90,9 +91,28 @@ function checkNesting(graph: Graph, graphs: ReadonlyMap<string, Graph>, problems
     return count;
   };
   const count = below(graph);
-  if (count <= GRAPH_LIMITS.maxSubgraphDepth) return;
+  if (problems.list().length > 0) return;
+  if (count <= GRAPH_LIMITS.maxSubgraphDepth) return checkStepIds(graph, graphs, problems);
   const message = `Subgraphs are nested ${count} deep; the limit is ${GRAPH_LIMITS.maxSubgraphDepth}.`;
   problems.add({ code: "SUBGRAPH_RECURSION", message, fix: "Put the nodes of some into the graphs that name them." });
+}
+
+function checkStepIds(graph: Graph, graphs: ReadonlyMap<string, Graph>, problems: Problems): void {
+  const known = new Map<string, LongestId>();
+  const longestIn = (node: GraphNode): LongestId | undefined => {
+    const key = versionKey(String(own(node.config, "graph")), Number(own(node.config, "version")));
+    const found = graphs.get(key);
+    const longest = known.get(key) ?? (found && longestId(found, longestIn));
+    if (longest) known.set(key, longest);
+    return longest;
+  };
+  const { chars, path } = longestId(graph, longestIn);
+  if (chars <= MAX_STEP_ID_CHARS) return;
+  const step = path.join("/");
+  const message = `The step "${step}" would have an id of up to ${chars} characters; the limit is ${MAX_STEP_ID_CHARS}.`;
+  const fix =
+    "Give the nodes shorter ids: a step's id has those of the subgraphs around it, and the iterations of loops.";
+  problems.add({ code: "TOO_LARGE", nodeId: path[0] as string, message, fix });
 }
 
 const SHOWN_PROBLEMS = 5;

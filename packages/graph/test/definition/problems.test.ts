@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import {
   GRAPH_LIMITS,
   type Graph,
+  type GraphProblem,
   inputProblems,
   type JsonSchema,
   validateGraph,
@@ -343,6 +344,39 @@ test("graphs within graphs are checked as a whole", () => {
     ids.map((id, at) => [`${id}@1`, ids[at + 1] === undefined ? plain : sub(ids[at + 1] as string)]),
   );
   expect(codes(sub("g0"), chain)).toEqual(["SUBGRAPH_RECURSION"]);
+});
+
+test("nodes within subgraphs whose steps would have ids that are too long are refused", () => {
+  const within = (id: string, node: object, inLoop = false): Graph => {
+    const start = { id: "start", type: "start" };
+    const loop = { id: "each", type: "loop", config: { items: "{{ctx.input}}" } };
+    const inner = { ...node, id };
+    const [nodes, edges] = inLoop
+      ? [
+          [start, loop, inner],
+          [
+            { from: "start", to: "each" },
+            { from: "each", to: id, handle: "loop" },
+          ],
+        ]
+      : [[start, inner], [{ from: "start", to: id }]];
+    return { id: "within", title: "Within", nodes, edges } as Graph;
+  };
+  const sub = (graph: string): object => ({ type: "subgraph", config: { graph, version: 1 } });
+  const check = (chars: number, inLoop?: boolean): GraphProblem[] => {
+    const graphs = {
+      "a@1": within("a".repeat(64), sub("b")),
+      "b@1": within("b".repeat(64), sub("c")),
+      "c@1": within("c".repeat(chars), { type: "work" }, inLoop),
+    };
+    const graph = within("r".repeat(61), sub("a"));
+    return validateSnapshot({ graph, graphs, graphId: "g" }, { nodeTypes: "any" });
+  };
+  // With three slashes.
+  expect(check(64)).toEqual([]);
+  expect(check(58, true)).toEqual([]);
+  expect(check(59, true)).toMatchObject([{ code: "TOO_LARGE", nodeId: "r".repeat(61) }]);
+  expect(check(64, true)[0]?.message).toContain("up to 262 characters");
 });
 
 test("input that takes long to be checked is refused before it is, however small input and schema are", () => {
