@@ -467,3 +467,17 @@ test("what code prints is logged or counted, and its last line is logged", async
   await test.run(code.url, "spin", { args: [5_000], budgetMs: 200 });
   expect(account()).toEqual({ all: 25_000, last: 2 });
 });
+
+test("what code writes without a newline is logged as its own, and not before a line of the next turn", async () => {
+  await using code = await isolatedModule(`
+    isolated(import.meta.url, "first", () => void process.stdout.write("no newline"));
+    isolated(import.meta.url, "second", () => void process.stdout.write("one line\\n"));
+  `);
+  await using made = await testPool({ threads: 1 });
+  await made.run(code.url, "first");
+  await made.run(code.url, "second");
+  expect(made.logs.map(({ message, data }) => [message, data?.step])).toEqual([
+    ["no newline", "first"],
+    ["one line", "second"],
+  ]);
+});

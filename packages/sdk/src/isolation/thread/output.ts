@@ -119,12 +119,19 @@ export function captureOutput(port: OutputPort): CapturedOutput {
     };
   }
   // What is left: console.table() and the like, and code that writes by itself.
-  redirect(process.stdout, (text) => print("info", text));
-  redirect(process.stderr, (text) => print("warn", text));
-  return { print, flush: () => sender.flush() };
+  const endLines = [
+    redirect(process.stdout, (text) => print("info", text)),
+    redirect(process.stderr, (text) => print("warn", text)),
+  ];
+  const flush = (): void => {
+    for (const endLine of endLines) endLine();
+    sender.flush();
+  };
+  return { print, flush };
 }
 
-function redirect(stream: NodeJS.WriteStream, print: (text: string) => void): void {
+/** Gives what prints a line that no newline has ended: what comes next may be another run's. */
+function redirect(stream: NodeJS.WriteStream, print: (text: string) => void): () => void {
   let rest = "";
   const write = (chunk: string | Uint8Array, ...others: readonly unknown[]): boolean => {
     const lines = (rest + (typeof chunk === "string" ? chunk : Buffer.from(chunk).toString("utf8"))).split("\n");
@@ -139,4 +146,9 @@ function redirect(stream: NodeJS.WriteStream, print: (text: string) => void): vo
     return true;
   };
   stream.write = write;
+  return () => {
+    const line = rest;
+    rest = "";
+    if (line !== "") print(line);
+  };
 }
