@@ -101,8 +101,8 @@ export const ENGINE_GUARDS: readonly Guard[] = [
     edits: [
       {
         file: "packages/engine/src/flow/triggers.ts",
-        find: "const throttle = settings.throttle ? digest(reader.key(settings.throttle.key)) : null;",
-        replace: "const throttle = null;",
+        find: "const throttle = settings.throttle\n",
+        replace: "const throttle = settings.throttle && false\n",
       },
     ],
   },

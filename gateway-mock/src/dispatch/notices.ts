@@ -5,7 +5,7 @@
  */
 import { type PlainError, ulidTimeMs } from "@holdfast/core";
 import { type FailureMeta, type RunState, readMeta } from "@holdfast/engine";
-import { type IntakeItem, type LogRow, plainName } from "@holdfast/store";
+import { type IntakeItem, type LogRow, plainName, type SkippedBy } from "@holdfast/store";
 import { Spans } from "./spans.ts";
 
 export type Notice =
@@ -18,8 +18,8 @@ export type Notice =
       readonly functionIds: readonly string[];
       /** A run will be made of it and of others, later. */
       readonly isCollected: boolean;
-      /** Runs that a limit, an idempotency key or a singleton kept from being made. */
-      readonly skipped: number;
+      /** What has kept runs from being made. */
+      readonly skippedBy: readonly SkippedBy[];
       /** Runs wait for such an event. */
       readonly isAwaited: boolean;
     }
@@ -48,6 +48,14 @@ export type Notice =
       readonly error: PlainError;
     };
 
+/** What has become of an event and its runs, of which some may not have been made. */
+export interface StoredEvent {
+  readonly awaited: boolean;
+  readonly skipped?: readonly string[];
+  readonly skippedWindows?: number;
+  readonly skippedBy?: readonly SkippedBy[];
+}
+
 export type OnNotice = (notice: Notice) => void;
 
 export class Notices {
@@ -63,7 +71,7 @@ export class Notices {
   }
 
   /** An event is stored with its runs. Those that runs cause by their ends are no news unless they start some. */
-  started(item: IntakeItem, skipped: readonly string[], isAwaited: boolean): void {
+  started(item: IntakeItem, { skipped = [], skippedWindows = 0, skippedBy = [], awaited }: StoredEvent): void {
     if (!this.#notify || (item.runs.length === 0 && isInternal(item.event.name))) return;
     const made = item.runs.filter(({ run }) => !skipped.includes(run.id));
     this.#tellLater({
@@ -71,9 +79,9 @@ export class Notices {
       eventId: item.event.id,
       name: item.event.name,
       functionIds: made.map(({ run }) => run.functionId),
-      isCollected: (item.windows ?? []).length > 0,
-      skipped: skipped.length,
-      isAwaited,
+      isCollected: (item.windows ?? []).length > skippedWindows,
+      skippedBy,
+      isAwaited: awaited,
     });
   }
 

@@ -58,8 +58,8 @@ export function noticeLog({ log, clock, timers, ...words }: NoticeLogOptions): O
 
 function countedAs(notice: Notice): readonly [Counted, "routine" | "failure" | "unheard"] {
   if (notice.type === "EVENT_STORED") {
-    const { functionIds, isAwaited, isCollected, skipped } = notice;
-    const isUnheard = functionIds.length === 0 && !isAwaited && !isCollected && skipped === 0;
+    const { functionIds, isAwaited, isCollected, skippedBy } = notice;
+    const isUnheard = functionIds.length === 0 && !isAwaited && !isCollected && skippedBy.length === 0;
     return isUnheard ? ["events that started nothing", "unheard"] : ["events", "routine"];
   }
   if (notice.type === "ATTEMPT_FAILED") return ["attempts failed", "failure"];

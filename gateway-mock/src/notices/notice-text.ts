@@ -9,7 +9,7 @@ import {
   unreachable,
 } from "@holdfast/core";
 import { eventMatches } from "@holdfast/engine";
-import { plainName } from "@holdfast/store";
+import { plainName, type SkippedBy } from "@holdfast/store";
 import type { Notice } from "../dispatch/index.ts";
 import { durationText } from "./duration-text.ts";
 
@@ -72,19 +72,22 @@ const WITHIN: Readonly<Record<string, string>> = {
 type EventNotice = Extract<Notice, { type: "EVENT_STORED" }>;
 
 function eventLine(notice: EventNotice, { routine, listeners }: NoticeWords): NoticeLine {
-  const { eventId, functionIds, isCollected, skipped, isAwaited } = notice;
+  const { eventId, functionIds, isCollected, skippedBy, isAwaited } = notice;
   const name = shown(plainName(notice.name));
-  const data = { eventId, event: plainName(notice.name), runs: functionIds.length };
+  const data = {
+    ...{ eventId, event: plainName(notice.name), runs: functionIds.length },
+    ...(skippedBy.length === 0 ? {} : { skipped: skippedBy.slice(0, MOST_NAMED).map(skipData) }),
+  };
+  const skips = skipsText(skippedBy);
   const line = (message: string, level: LogLevel = routine): NoticeLine => ({ level, message, data });
   if (functionIds.length > 0) {
     const more = functionIds.length > MOST_NAMED ? ` and ${functionIds.length - MOST_NAMED} more` : "";
-    return line(
-      `${WITHIN[name] ?? `Event ${name}`} starts ${functionIds.slice(0, MOST_NAMED).map(plainName).join(", ")}${more}`,
-    );
+    const started = functionIds.slice(0, MOST_NAMED).map(plainName).join(", ");
+    const rest = skips === "" ? "" : `, and not all that it triggers: ${skips}`;
+    return line(`${WITHIN[name] ?? `Event ${name}`} starts ${started}${more}${rest}`);
   }
   if (isCollected) return line(`Event ${name} is collected with others: its run starts later`);
-  if (skipped > 0)
-    return line(`Event ${name} starts nothing: a rate limit, an idempotency key or a singleton forbids it`);
+  if (skips !== "") return line(`Event ${name} starts nothing: ${skips}`);
   if (isAwaited) return line(`Event ${name} is for runs that wait for it; it starts none`);
   const names = listeners(notice.name);
   const isHeard = names.some((pattern) => eventMatches(pattern, plainName(notice.name)));
@@ -92,6 +95,25 @@ function eventLine(notice: EventNotice, { routine, listeners }: NoticeWords): No
   const { why, isMistake } = whyUnheard(plainName(notice.name), names);
   // Where many events go to other systems as well, this is no news.
   return line(`Event ${name} started nothing: ${why}`, routine === "info" && isMistake ? "warn" : routine);
+}
+
+const OPTIONS = { rate: "rateLimit", idempotency: "idempotency", single: "singleton" } as const;
+
+const skipData = ({ functionId, rule, shown: key, runId }: SkippedBy): object => ({
+  ...{ functionId: plainName(functionId), option: OPTIONS[rule] },
+  ...(key === null ? {} : { key }),
+  ...(runId === null ? {} : { runId }),
+});
+
+/** "" when none was skipped. */
+function skipsText(skippedBy: readonly SkippedBy[]): string {
+  const said = skippedBy.slice(0, MOST_NAMED).map(({ functionId, rule, shown: key, runId }) => {
+    const value = key === null ? "" : ` (${shown(key)})`;
+    const holder = runId === null ? "" : `, run ${runId} has not ended`;
+    return `\`${OPTIONS[rule]}\` of ${shown(plainName(functionId))} forbids it${value}${holder}`;
+  });
+  const more = skippedBy.length - said.length;
+  return said.join("; ") + (more > 0 ? `; and ${more} more` : "");
 }
 
 /** A mistake, probably: no app is there, or the name is nearly that of another event. Else a step may take it later. */

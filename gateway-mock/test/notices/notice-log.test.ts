@@ -19,9 +19,12 @@ const event = (name: string, more: Partial<Extract<Notice, { type: "EVENT_STORED
   name,
   functionIds: [],
   isCollected: false,
-  skipped: 0,
+  skippedBy: [],
   isAwaited: false,
   ...more,
+});
+const skip = (rule: "idempotency" | "rate" | "single", shown: string | null, runId: string | null = null) => ({
+  ...{ functionId: "shop-order", rule, shown, runId },
 });
 const ended = (status: "COMPLETED" | "FAILED" | "CANCELLED", stack?: string): Notice => ({
   type: "RUN_ENDED",
@@ -64,9 +67,14 @@ describe("What a gateway says of its work", () => {
     [event("x", { isCollected: true }), "info", "Event x is collected with others: its run starts later"],
     [event("x", { isAwaited: true }), "info", "Event x is for runs that wait for it; it starts none"],
     [
-      event("x", { skipped: 1 }),
+      event("x", { skippedBy: [skip("idempotency", "event.data.orderId = 17")] }),
       "info",
-      "Event x starts nothing: a rate limit, an idempotency key or a singleton forbids it",
+      "Event x starts nothing: `idempotency` of shop-order forbids it (event.data.orderId = 17)",
+    ],
+    [
+      event("x", { functionIds: ["shop-mail"], skippedBy: [skip("rate", null), skip("single", "a\nb = 1", RUN)] }),
+      "info",
+      "Event x starts shop-mail, and not all that it triggers: `rateLimit` of shop-order forbids it; `singleton` of shop-order forbids it (a b = 1), run 01M00000000000000000000000 has not ended",
     ],
     [ended("COMPLETED"), "info", "shop-order completed in 1.5 s"],
     [ended("CANCELLED"), "info", "shop-order was cancelled: TypeError: no stock"],

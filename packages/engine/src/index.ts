@@ -18,10 +18,11 @@ export {
 export { readReport } from "./decide/report.ts";
 export { hmacSha256Under, sameText, sha1Hex, sha256 } from "./digest.ts";
 export { type CtxExpression, compileCtxExpression, expressionProblem } from "./expressions/ctx-expression.ts";
-export { Expressions, STEPS_A_TURN } from "./expressions/expressions.ts";
+export { type ConditionPlace, Expressions, STEPS_A_TURN } from "./expressions/expressions.ts";
 export { matchesOf } from "./expressions/wait-match.ts";
 export { cancelWaits, checkCancelPaths } from "./flow/cancel-rules.ts";
 export { checkCron, latestTickMs, nextTickMs } from "./flow/cron.ts";
+export { EventReader, type TriggerEvent } from "./flow/event-reader.ts";
 export {
   type FunctionRetention,
   type FunctionSettings,
@@ -30,7 +31,6 @@ export {
 } from "./flow/function-settings.ts";
 export { type RunOptions, readRunOptions, VERSION_POLICIES, type VersionPolicy } from "./flow/run-options.ts";
 export {
-  EventReader,
   eventMatches,
   isAlwaysTriggered,
   isPlain,
@@ -44,7 +44,6 @@ export {
   singletonKeyOf,
   startOf,
   startOfLink,
-  type TriggerEvent,
 } from "./flow/triggers.ts";
 export { JsonText, jsonText } from "./json/json-text.ts";
 export { LargeJsonReader } from "./json/large-json.ts";

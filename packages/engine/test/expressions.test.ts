@@ -184,12 +184,29 @@ describe("Conditions that compare two events", () => {
   it("a wait whose own event lacks what is compared is a warning, unless the engine made that event", () => {
     const lines: string[] = [];
     const expressions = new Expressions((level, text) => void lines.push(`${level} ${text}`));
-    const begin = (own: unknown): string => expressions.matchOf("event.data.id == async.data.id", () => own, nowMs);
+    const begin = (own: unknown, functionId = "app-a", step = "w", atMs = nowMs): string =>
+      expressions.matchOf(
+        "event.data.id == async.data.id",
+        () => own,
+        { functionId, runId: "r", place: '`waitForEvent` on "e"', step },
+        atMs,
+      );
     begin({ name: "shop/order", data: { id: 7 } });
     begin({ name: "inngest/scheduled.timer", data: {} });
     expect(lines).toEqual([]);
-    begin({ name: "shop/order", data: {} });
-    begin({ name: "shop/order", data: {} });
-    expect(lines).toEqual([expect.stringMatching(/^warn .*event\.data\.id.*is fulfilled by no event/)]);
+    const typo = { name: "shop/order", data: {} };
+    begin(typo);
+    begin(typo, "app-a", "another");
+    begin(typo, "app-b");
+    begin(typo, "app-a", "w", nowMs + 3_599_999);
+    const line = (functionId: string) =>
+      expect.stringMatching(
+        new RegExp(
+          `^warn Function "${functionId}", step "w": the condition of \`waitForEvent\` on "e" .*is fulfilled by no event`,
+        ),
+      );
+    expect(lines).toEqual([line("app-a"), line("app-b")]);
+    begin(typo, "app-a", "w", nowMs + 3_600_000);
+    expect(lines).toEqual([line("app-a"), line("app-b"), line("app-a")]);
   });
 });

@@ -5,10 +5,11 @@ import { Expressions } from "../src/expressions/expressions.ts";
 import { expectedMatch, matchesOf } from "../src/expressions/wait-match.ts";
 
 const expressions = new Expressions(() => {});
+const OF = { functionId: "app-f", runId: "r", place: "`cancelOn[0]`" };
 
 /** Whether an event is looked at for a run that waits with this condition. */
 function isLookedAt(condition: string, event: unknown, incoming: unknown): boolean {
-  const match = expressions.matchOf(condition, () => event);
+  const match = expressions.matchOf(condition, () => event, OF);
   const paths = match === "" ? [] : [match.split("\n")[0] ?? ""];
   return matchesOf(paths, incoming).includes(match);
 }
@@ -23,7 +24,7 @@ describe("Finding waits", () => {
     ["async.data.ok == true", `["data","ok"]`],
     ["async.data.gone == null", `["data","gone"]`],
   ])("the condition %s is indexed by the path %s", (condition, path) => {
-    expect(expressions.matchOf(condition, () => ({ data: { id: 7, other: { id: 8 } } }))).toMatch(`${path}\n`);
+    expect(expressions.matchOf(condition, () => ({ data: { id: 7, other: { id: 8 } } }), OF)).toMatch(`${path}\n`);
   });
 
   it.each([
@@ -37,7 +38,7 @@ describe("Finding waits", () => {
     "async.data.list.exists(one, one == event.data.id)",
     `async.data.${"long".repeat(60)} == event.data.id`,
   ])("the condition is indexed by the event name only: %s", (condition) => {
-    expect(expressions.matchOf(condition, () => ({ data: { id: 7, list: [1] } }))).toBe("");
+    expect(expressions.matchOf(condition, () => ({ data: { id: 7, list: [1] } }), OF)).toBe("");
   });
 
   it("finding waits by value does not mix up values of different types", () => {
@@ -113,7 +114,7 @@ describe("Finding waits", () => {
       const isSeen = isLookedAt(source, own, incoming);
       if (holds) expect(isSeen, `${source} for ${JSON.stringify([own, incoming])}`).toBe(true);
       held += Number(holds);
-      byValue += Number(expressions.matchOf(source, () => own) !== "");
+      byValue += Number(expressions.matchOf(source, () => own, OF) !== "");
       passedOver += Number(!isSeen);
     }
     expect(Math.min(held, byValue, passedOver)).toBeGreaterThan(400);

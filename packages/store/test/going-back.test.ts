@@ -122,7 +122,7 @@ function resends(ops: readonly Op[], wholes: number, maxBytes: number): Resend[]
       awaited: false,
       skipped: [],
       skippedWindows: 0,
-      skippedBy: null,
+      skippedBy: [],
       lost: false,
       outdated: false,
     };

@@ -90,7 +90,7 @@ test("ACKNOWLEDGED-2: only what was written is taken out, as it was stored, in i
     seq: 1,
     awaited: false,
     skippedWindows: 0,
-    skippedBy: null,
+    skippedBy: [],
     lost: false,
     outdated: false,
   };

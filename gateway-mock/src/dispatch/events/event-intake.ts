@@ -26,7 +26,7 @@ import {
 import type { DatabaseTime } from "../database-time.ts";
 import type { AfterCommit, Emit } from "../dispatcher-effects.ts";
 import type { Snapshots } from "../graphs/snapshots.ts";
-import type { Notices } from "../notices.ts";
+import type { Notices, StoredEvent } from "../notices.ts";
 import type { DispatcherCounters, DispatcherOptions } from "../ports.ts";
 import type { Functions, KnownFunction } from "../registry/functions.ts";
 import type { RunCache } from "../run-cache.ts";
@@ -63,6 +63,8 @@ export interface SendOptions {
   readonly seed?: IdSeed;
   /** Of the request: for events that bring none of their own. */
   readonly trace?: SenderTrace;
+  /** Runs waited for an event of this name, or for one to cancel them, when it was stored. */
+  readonly onAwaited?: (eventId: string) => void;
 }
 
 /** An event with the runs that it starts, places for some of them reserved. Ends with `begin` or `giveBack`. */
@@ -116,7 +118,7 @@ export class EventIntake {
    * @throws HoldfastError `EVENT_INVALID` (nothing is stored then), `STORE_FAILED`
    */
   async send(events: readonly RawEvent[], how: SendOptions): Promise<string[]> {
-    const { environment = DEFAULT_ENVIRONMENT, seed, trace = {} } = how;
+    const { environment = DEFAULT_ENVIRONMENT, seed, trace = {}, onAwaited } = how;
     const nowMs = this.#parts.time.nowMs();
     const checked = await checkEvents(events, nowMs);
     this.#parts.counters.eventsReceived += events.length;
@@ -127,6 +129,7 @@ export class EventIntake {
       environment,
       id: seed && entropy ? ulidFromSeed(seed.atMs, entropy, index + 1) : this.#newId(),
       mayRepeat: seed !== undefined,
+      onAwaited,
     }));
     return seed && named.length > 0 ? this.#requests.store(named) : this.#store(named);
   }
@@ -142,9 +145,11 @@ export class EventIntake {
     for (let tries = 0; tries < REGISTRY_TRIES; tries += 1) {
       const { version } = functions;
       const outcomes = await inParts(left, EVENTS_A_PART, (some) => this.#storeSome(some));
-      for (const [index, { id }] of left.entries()) {
+      for (const [index, { id, onAwaited }] of left.entries()) {
         const outcome = outcomes[index];
-        if (outcome && !outcome.outdated) ids.set(id, outcome.eventId);
+        if (!outcome || outcome.outdated) continue;
+        ids.set(id, outcome.eventId);
+        if (outcome.awaited) onAwaited?.(outcome.eventId);
       }
       left = left.filter(({ id }) => !ids.has(id));
       if (left.length === 0) return named.map(({ id }) => ids.get(id) ?? id);
@@ -294,7 +299,7 @@ export class EventIntake {
   startPrepared(one: Prepared, outcome: StoredOutcome): void {
     const { runs, counters, notices, spans } = this.#parts;
     const { atMs, seq, awaited, skipped = [], skippedWindows = 0 } = outcome;
-    notices.started(one.item, skipped, awaited);
+    notices.started(one.item, outcome);
     if (one.sender !== undefined) spans.eventStored(one.item, one.sender, one.item.runs.length - skipped.length, atMs);
     counters.runsCreated += one.item.runs.length - skipped.length;
     if (skipped.length + skippedWindows > 0) this.#logSkipped(one, skipped, skippedWindows);
@@ -354,10 +359,7 @@ export interface JobEvent {
   readonly registryVersion?: number;
 }
 
-interface StoredOutcome {
+interface StoredOutcome extends StoredEvent {
   readonly atMs: number;
   readonly seq: number | null;
-  readonly awaited: boolean;
-  readonly skipped?: readonly string[];
-  readonly skippedWindows?: number;
 }

@@ -202,9 +202,8 @@ export class Invocations {
     }
     intake.startPrepared(prepared, outcome);
     const functionId = plainName(fn.id);
-    if (outcome.skippedBy) {
-      return { outcome: "skipped", functionId, reason: reasonOf(outcome.skippedBy), runId: outcome.skippedBy.runId };
-    }
+    const [skippedBy] = outcome.skippedBy;
+    if (skippedBy) return { outcome: "skipped", functionId, reason: reasonOf(skippedBy), runId: skippedBy.runId };
     const [run] = prepared.item.runs;
     if (run) return { outcome: "started", functionId, runId: run.run.id, eventId, isNew: true };
     return { outcome: "postponed", functionId, reason: windowOf(fn), eventId };

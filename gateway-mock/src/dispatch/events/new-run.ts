@@ -64,7 +64,12 @@ export function newRun(options: NewRunOptions): IntakeRun {
   const waits =
     fn.cancelRules.length === 0
       ? NO_WAITS
-      : cancelWaits({ runId, functionId: fn.id }, fn.cancelRules, (condition) => reader.match(condition), reader.nowMs);
+      : cancelWaits(
+          { runId, functionId: fn.id },
+          fn.cancelRules,
+          (condition, of) => reader.match(condition, of),
+          reader.nowMs,
+        );
   const meta = metaOf(options, waits);
   const created = runCreatedRow(meta, event.payloadJson, more);
   const firstIteration = appVersion === undefined ? 1 : BEGUN_ITERATION;

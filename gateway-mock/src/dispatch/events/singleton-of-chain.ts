@@ -6,12 +6,13 @@ import type { Starter } from "./starter.ts";
 /** The second run of a chain has it from the first one's event. Later ones have it from that. */
 export function withSingletonKey(
   invokes: InvokedRun,
-  { settings }: KnownFunction,
+  { id, settings }: KnownFunction,
   starter: Pick<Starter, "reader">,
 ): InvokedRun {
   const { continues } = invokes;
   if (!continues || continues.chain.singletonKey !== undefined || !settings.singleton) return invokes;
   const singletonKey = singletonKeyOf(
+    id,
     settings,
     starter.reader(() => seenText(continues.eventText)),
   );

@@ -15,6 +15,7 @@ export interface NamedEvent {
   readonly id: string;
   /** The request is named: the id follows from that. */
   readonly mayRepeat: boolean;
+  readonly onAwaited?: ((eventId: string) => void) | undefined;
 }
 
 /** It is about to start what it starts. */

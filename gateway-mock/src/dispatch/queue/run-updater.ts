@@ -134,8 +134,8 @@ export class RunUpdater {
   readonly #expressionProblem: DecideContext["expressionProblem"] = (source) =>
     this.#parts.expressions.waitProblem(source);
 
-  readonly #waitMatch: DecideContext["waitMatch"] = (condition, eventText) =>
-    this.#parts.expressions.matchOf(condition, () => seenText(eventText), this.#parts.time.nowMs());
+  readonly #waitMatch: DecideContext["waitMatch"] = (condition, eventText, of) =>
+    this.#parts.expressions.matchOf(condition, () => seenText(eventText), of, this.#parts.time.nowMs());
 
   /**
    * In its turn: decisions on one run are never made at the same time. The job `endsJob`, of no run, is over with a

@@ -1,6 +1,7 @@
 /** What goes into a decision: the inputs themselves, and what it takes from outside (time, ids, limits). */
 import type { BackoffPolicy, PlainError, Random } from "@holdfast/core";
 import type { Op, SpanContext } from "@holdfast/protocol";
+import type { ConditionPlace } from "../flow/cancel-rules.ts";
 import type { RunOptions } from "../flow/run-options.ts";
 import type { RunState } from "../run/run-state.ts";
 
@@ -83,7 +84,7 @@ export interface DecideContext {
   /** Why an expression cannot be used; null when it can. */
   readonly expressionProblem: (source: string) => string | null;
   /** What a wait with this condition is found by, for a run with this event. */
-  readonly waitMatch: (condition: string, eventText: string) => string;
+  readonly waitMatch: (condition: string, eventText: string, of: ConditionPlace) => string;
   /** Whether another step is known to wait for this signal; the store has the last word. */
   readonly isSignalTaken: (signal: string) => boolean;
   /** The span that events of a run, or of a step of it, come from; undefined: they carry none. */

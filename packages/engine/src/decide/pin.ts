@@ -13,7 +13,8 @@ export function pin(draft: Draft, { version, options }: Extract<Input, { type: "
   const beginMs = draft.jobs.get("pass")?.dueMs ?? ctx.nowMs;
   const ofVersion = deadlineInMs === null ? null : beginMs + deadlineInMs;
   const deadlineMs = state.deadlineAsked ? state.deadlineMs : ofVersion;
-  const waits = cancelRules && cancelWaits(state, cancelRules, (one) => ctx.waitMatch(one, state.eventText), ctx.nowMs);
+  const waits =
+    cancelRules && cancelWaits(state, cancelRules, (one, of) => ctx.waitMatch(one, state.eventText, of), ctx.nowMs);
   const isMoved = deadlineMs !== state.deadlineMs;
   const meta: PinMeta = {
     version,

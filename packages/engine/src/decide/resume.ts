@@ -15,7 +15,7 @@ export function resume(
   if (state.version !== input.headVersion) return null;
   const { maxAttempts, deadlineInMs, finishInMs, cancelRules } = input.options;
   const draft = draftOf(state, ctx);
-  const waits = cancelWaits(state, cancelRules, (one) => ctx.waitMatch(one, state.eventText), ctx.nowMs);
+  const waits = cancelWaits(state, cancelRules, (one, of) => ctx.waitMatch(one, state.eventText, of), ctx.nowMs);
   const deadlineMs = deadlineInMs === null ? null : ctx.nowMs + deadlineInMs;
   const pin: PinMeta = {
     version: input.appVersion,

@@ -57,7 +57,9 @@ function waitForEvent(draft: Draft, op: Op): boolean {
     ...(expression === undefined ? {} : { expression }),
     ...(isSinceRun ? { since: "run" } : {}),
   };
-  const match = expression === undefined ? "" : draft.ctx.waitMatch(expression, draft.state.eventText);
+  const { functionId, runId, eventText } = draft.state;
+  const of = { functionId, runId, place: `\`waitForEvent\` on "${name}"`, step: nameOf(op) };
+  const match = expression === undefined ? "" : draft.ctx.waitMatch(expression, eventText, of);
   const begins = waitUntil(draft, op, timeoutOf(op), wait, { match });
   if (isSinceRun && draft.waits.has(op.id)) lookForEarlier(draft, op.id);
   return begins;

@@ -4,6 +4,7 @@
  */
 import { HoldfastError, type Log, messageOf, nextTurn } from "@holdfast/core";
 import { isRecord } from "@holdfast/protocol";
+import { plainName } from "@holdfast/store";
 import { compileExpression, type Expression, type ExpressionData } from "./expression.ts";
 import { ALLOWANCE, stepsOfLast } from "./program.ts";
 import { expectedMatch, expectedText } from "./wait-match.ts";
@@ -11,12 +12,24 @@ import { expectedMatch, expectedText } from "./wait-match.ts";
 const CACHE_SIZE = 1000;
 /** Of one expression at most one warning a minute. */
 const WARN_EVERY_MS = 60_000;
+/** What is wrong in a function stays so until it is deployed again. */
+const HINT_EVERY_MS = 3_600_000;
 
 /** What all expressions of one event may take together, before each has to do with `LITTLE`. */
 const PER_EVENT_STEPS = 2 * ALLOWANCE.steps;
 const LITTLE_STEPS = 50_000;
 /** So many, and others have their turn before the next evaluation. */
 export const STEPS_A_TURN = ALLOWANCE.steps / 4;
+
+/** Of a wait's condition: whose it is. */
+export interface ConditionPlace {
+  readonly functionId: string;
+  readonly runId: string;
+  /** The option, and the event that is wanted. */
+  readonly place: string;
+  /** As its author calls it. */
+  readonly step?: string | undefined;
+}
 
 /** Compiled expressions, and what their failures come to: no match, no value, one warning now and then. */
 export class Expressions {
@@ -25,6 +38,7 @@ export class Expressions {
   #yieldedAtSteps = 0;
   readonly #cache = new Map<string, Expression | HoldfastError>();
   readonly #warned = new Map<string, number>();
+  readonly #hinted = new Map<string, number>();
   #failures = 0;
 
   constructor(log: Log) {
@@ -90,15 +104,12 @@ export class Expressions {
    * What a wait with this condition is found by; "" = by its name alone. `event` gives the run's own event: one that
    * lacks what the condition compares is a warning, since the wait is for no event then.
    */
-  matchOf(source: string, event: () => unknown, nowMs = 0): string {
+  matchOf(source: string, event: () => unknown, of: ConditionPlace, nowMs = 0): string {
     const { equality, lacksAll } = this.compile(source);
     if (!equality) return "";
     if (equality.equals.type === "value") return expectedMatch(equality, null);
     const own = event();
-    if (lacksAll(own) && !isInternal(own)) {
-      const why = `is fulfilled by no event: the run's own event has no value there, and what is missing in both does not count as equal`;
-      this.#warn(source, `The condition \`${source.slice(0, 200)}\` ${why}.`, nowMs);
-    }
+    if (lacksAll(own) && !isInternal(own)) this.#sayUnfulfillable(source, of, nowMs);
     return expectedMatch(equality, own);
   }
 
@@ -131,6 +142,25 @@ export class Expressions {
       this.#warn(source, messageOf(error), data.nowMs);
       return undefined;
     }
+  }
+
+  #sayUnfulfillable(source: string, { functionId, runId, place, step }: ConditionPlace, nowMs: number): void {
+    const name = plainName(functionId);
+    const why = "the run's own event has no value there, and what is missing in both does not count as equal";
+    const who = `Function "${name}"${step === undefined ? "" : `, step "${step}"`}`;
+    const what = `the condition of ${place} (\`${source.slice(0, 200)}\`)`;
+    const data = { runId, functionId: name, ...(step === undefined ? {} : { stepId: step }) };
+    // Not of each step: ids of steps may be made of data.
+    this.hint(`${functionId}\n${place}\n${source}`, `${who}: ${what} is fulfilled by no event: ${why}.`, nowMs, data);
+  }
+
+  /** A warning about a function as it is written, which `about` names: once, and again after an hour. */
+  hint(about: string, message: string, nowMs: number, data: Readonly<Record<string, unknown>>): void {
+    const last = this.#hinted.get(about);
+    if (last !== undefined && nowMs - last < HINT_EVERY_MS) return;
+    if (this.#hinted.size >= CACHE_SIZE) this.#hinted.clear();
+    this.#hinted.set(about, nowMs);
+    this.#log("warn", message, data);
   }
 
   #warn(source: string, message: string, nowMs: number): void {

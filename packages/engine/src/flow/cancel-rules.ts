@@ -3,8 +3,11 @@ import { isRecord } from "@holdfast/protocol";
 import { environmentOf, type NewWait, qualify } from "@holdfast/store";
 
 import { compileExpression } from "../expressions/expression.ts";
+import type { ConditionPlace } from "../expressions/expressions.ts";
 import { parseDue } from "../parse-due.ts";
 import { type Fields, SettingsChecks } from "./settings-checks.ts";
+
+export type { ConditionPlace };
 
 /** An event that cancels a function's runs, as the function's configuration has it. */
 export interface CancelRule {
@@ -47,13 +50,14 @@ export const cancelKey = (index: number | ""): string => `cancel:${index}`;
 export function cancelWaits(
   { runId, functionId }: { readonly runId: string; readonly functionId: string },
   rules: readonly CancelRule[],
-  matchOf: (expression: string) => string,
+  matchOf: (expression: string, of: ConditionPlace) => string,
   nowMs: number,
 ): NewWait[] {
   return rules.map(({ event, expression, timeout }, index) => {
     const due = timeout === null ? undefined : parseDue(timeout, nowMs);
     const expiresInMs = due ? Math.max(due.delayMs ?? 0, (due.untilMs ?? 0) - nowMs) : A_YEAR_MS;
-    const match = expression === null ? "" : matchOf(expression);
+    const of = { functionId, runId, place: `\`cancelOn[${index}]\` on "${event}"` };
+    const match = expression === null ? "" : matchOf(expression, of);
     return {
       runId,
       key: cancelKey(index),

@@ -12,77 +12,8 @@ import {
   type WindowEntry,
 } from "@holdfast/store";
 
-import { sha256 } from "../digest.ts";
-import type { ExpressionData } from "../expressions/expression.ts";
-import type { Expressions } from "../expressions/expressions.ts";
-import { keyText } from "../expressions/values.ts";
+import { digestText as digest, type EventReader, NO_KEY } from "./event-reader.ts";
 import type { FunctionSettings, Throttle } from "./function-settings.ts";
-
-/** An event as triggers see it; its JSON is read only when something asks for it. */
-export interface TriggerEvent {
-  readonly id: string;
-  readonly name: string;
-  readonly payloadJson: string;
-}
-
-/** Reads the event once, for all who ask. */
-export class EventReader {
-  readonly #see: () => unknown;
-  readonly #expressions: Expressions;
-  readonly nowMs: number;
-  readonly #spent = { steps: 0 };
-  #value: { readonly event: unknown } | null = null;
-
-  constructor(see: () => unknown, expressions: Expressions, nowMs: number) {
-    this.#see = see;
-    this.#expressions = expressions;
-    this.nowMs = nowMs;
-  }
-
-  /** Conditions have taken long enough for others to have their turn. */
-  get mustYield(): boolean {
-    return this.#expressions.mustYield;
-  }
-
-  yieldTurn(): Promise<void> {
-    return this.#expressions.yieldTurn();
-  }
-
-  holds(expression: string): boolean {
-    return this.#expressions.holds(expression, this.#data());
-  }
-
-  /** What a `key` option comes to: equal keys have equal text of few characters. */
-  key(expression: string | null): string {
-    return expression === null ? NO_KEY : digest(keyText(this.#expressions.value(expression, this.#data())));
-  }
-
-  /** The value of a `key` option, for people. */
-  text(expression: string): string {
-    return keyText(this.#expressions.value(expression, this.#data()));
-  }
-
-  /** What a wait with this condition on a later event is found by; "" also when the condition cannot be used. */
-  match(condition: string): string {
-    if (this.#expressions.problem(condition) !== null) return "";
-    return this.#expressions.matchOf(condition, () => this.#data().event, this.nowMs);
-  }
-
-  /** Whole seconds, -600 to 600. */
-  priority(expression: string | null): number {
-    if (expression === null) return 0;
-    const value = this.#expressions.value(expression, this.#data());
-    const seconds = typeof value === "number" && Number.isFinite(value) ? Math.round(value) : 0;
-    return Math.min(Math.max(seconds, -MAX_PRIORITY), MAX_PRIORITY);
-  }
-
-  #data(): ExpressionData {
-    this.#value ??= { event: this.#see() };
-    return { event: this.#value.event, nowMs: this.nowMs, spent: this.#spent };
-  }
-}
-
-const MAX_PRIORITY = 600;
 
 /** What a run keeps of how it is held back, for all its jobs. */
 export interface RunFlow {
@@ -150,9 +81,13 @@ export function startOf(
 ): Start {
   const window = stage === "event" ? windowOf(functionId, settings, reader, newId) : null;
   if (window) return { ...PLAIN_START, window };
-  const slots = settings.concurrency.map((limit) => slotOf(functionId, limit, reader.key(limit.key)));
+  const slots = settings.concurrency.map((limit) =>
+    slotOf(functionId, limit, reader.key(limit.key, { functionId, option: "concurrency" })),
+  );
   const priority = reader.priority(settings.priority);
-  const throttle = settings.throttle ? digest(reader.key(settings.throttle.key)) : null;
+  const throttle = settings.throttle
+    ? digest(reader.key(settings.throttle.key, { functionId, option: "throttle" }))
+    : null;
   const isLimited = slots.length > 0 || throttle !== null;
   return {
     flow: slots.length > 0 || priority !== 0 ? { slots, priority } : null,
@@ -190,8 +125,12 @@ export function startOfLink(
 }
 
 /** The key under which a run of this event is its function's singleton; undefined: it is none. */
-export function singletonKeyOf({ singleton }: FunctionSettings, reader: EventReader): string | undefined {
-  return singleton ? reader.key(singleton.key) : undefined;
+export function singletonKeyOf(
+  functionId: string,
+  { singleton }: FunctionSettings,
+  reader: EventReader,
+): string | undefined {
+  return singleton ? reader.sameKey(singleton.key, { functionId, option: "singleton" })?.key : undefined;
 }
 
 /** Of a function whose limits have no keys the lane of all of its jobs, as it is now; null: there are none, or several. */
@@ -203,9 +142,6 @@ export function onlyLaneOf(functionId: string, { concurrency, throttle }: Functi
     throttle ? digest(NO_KEY) : null,
   );
 }
-
-/** What `EventReader.key` says of a limit that has none. */
-const NO_KEY = "";
 
 const slotOf = (functionId: string, limit: FunctionSettings["concurrency"][number], key: string): string =>
   digest(`${limit.scope}\n${ownerOf(limit, functionId)}${key}`);
@@ -236,10 +172,8 @@ function flowRulesOf(
   const rates = stage === "window" ? [] : rateFlowRules(functionId, settings, reader);
   const flowRules: FlowRule[] = stage === "rerun" ? rates.filter(({ name }) => name === "rate") : rates;
   const { singleton } = settings;
-  if (singleton) {
-    const { mode } = singleton;
-    flowRules.push({ type: "single", functionId, key: reader.key(singleton.key), mode, jobId: newId() });
-  }
+  const same = singleton && reader.sameKey(singleton.key, { functionId, option: "singleton" });
+  if (same) flowRules.push({ type: "single", functionId, ...same, mode: singleton.mode, jobId: newId() });
   return flowRules;
 }
 
@@ -248,8 +182,12 @@ function rateFlowRules(
   settings: FunctionSettings,
   reader: EventReader,
 ): Extract<FlowRule, { type: "rate" }>[] {
-  return settings.rateLimits.map(({ name, limit, periodMs, key }) => {
-    return { type: "rate", name, functionId, key: reader.key(key), limit, periodMs };
+  return settings.rateLimits.flatMap(({ name, limit, periodMs, key: source }) => {
+    const key =
+      name === "rate"
+        ? reader.shownKey(source, { functionId, option: "rateLimit" })
+        : reader.sameKey(source, { functionId, option: "idempotency" });
+    return key ? [{ type: "rate", name, functionId, ...key, limit, periodMs }] : [];
   });
 }
 
@@ -266,12 +204,15 @@ function windowOf(
     flowRules: rateFlowRules(functionId, settings, reader),
   };
   if (debounce) {
-    const { periodMs, timeoutMs, key } = debounce;
-    return { ...ids, kind: "debounce", key: reader.key(key), periodMs, timeoutMs, maxSize: 0 };
+    const { periodMs, timeoutMs } = debounce;
+    // A window of its own for an event without a value: the next one such is about something else.
+    const key = reader.sameKey(debounce.key, { functionId, option: "debounce" })?.key ?? newId();
+    return { ...ids, kind: "debounce", key, periodMs, timeoutMs, maxSize: 0 };
   }
   if (!batch || (batch.condition !== null && !reader.holds(batch.condition))) return null;
-  const { timeoutMs: periodMs, maxSize, key } = batch;
-  return { ...ids, kind: "batch", key: reader.key(key), periodMs, timeoutMs: null, maxSize };
+  const { timeoutMs: periodMs, maxSize } = batch;
+  const key = reader.key(batch.key, { functionId, option: "batchEvents" });
+  return { ...ids, kind: "batch", key, periodMs, timeoutMs: null, maxSize };
 }
 
 /** The lane of jobs with these slots; the same text for the same slots. */
@@ -299,5 +240,3 @@ export function limitsOf({ concurrency, throttle }: FunctionSettings): ClaimLimi
     shared: concurrency.some(({ scope }) => scope !== "fn"),
   };
 }
-
-const digest = (text: string): string => sha256(text).toString("hex").slice(0, 32);

@@ -72,8 +72,8 @@ export interface IntakeOutcome {
   /** Runs that did not pass their flow rules, and how many windows did not open or take the event for that. */
   readonly skipped: readonly string[];
   readonly skippedWindows: number;
-  /** What has stopped the first of them; null when none was stopped. */
-  readonly skippedBy: SkippedBy | null;
+  /** What has stopped each of them: first of the runs, then of the windows. */
+  readonly skippedBy: readonly SkippedBy[];
   /** Its source was stale, or its window has changed or is not due: nothing was made. */
   readonly lost: boolean;
   /** The registry has changed since it was decided on: nothing was made. Read it and decide again. */
@@ -87,6 +87,8 @@ export type FlowRule =
       readonly name: "rate" | "idempotency";
       readonly functionId: string;
       readonly key: string;
+      /** The key's value, for people. */
+      readonly shown?: string;
       readonly limit: number;
       readonly periodMs: number;
     }
@@ -94,6 +96,7 @@ export type FlowRule =
       readonly type: "single";
       readonly functionId: string;
       readonly key: string;
+      readonly shown?: string;
       readonly mode: "skip" | "cancel";
       /** Of the job that cancels the run before, with `cancel`. */
       readonly jobId: string;
@@ -103,9 +106,12 @@ export type FlowRule =
 
 /** The flow rule that a run has not passed. */
 export interface SkippedBy {
+  readonly functionId: string;
   readonly rule: "rate" | "idempotency" | "single";
   /** Of a singleton: the run that has its place. */
   readonly runId: string | null;
+  /** The key's value, for people; null = it has none. */
+  readonly shown: string | null;
 }
 
 export type WindowKind = "debounce" | "batch" | "full";

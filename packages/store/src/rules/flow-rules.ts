@@ -91,7 +91,10 @@ export function passFlowRules(
 }
 
 function skippedBy(flowRule: FlowRule, { runId }: FlowRuleState): SkippedBy {
-  return flowRule.type === "rate" ? { rule: flowRule.name, runId: null } : { rule: "single", runId };
+  const { functionId, shown = null } = flowRule;
+  return flowRule.type === "rate"
+    ? { functionId, rule: flowRule.name, runId: null, shown }
+    : { functionId, rule: "single", runId, shown };
 }
 
 function isLate(flowRule: FlowRule, { live, runId }: FlowRuleState): boolean {

@@ -29,6 +29,8 @@ export interface Scene {
 
 type IntakeResult = Extract<UnitResult, { event: string }>;
 
+const NOTHING: readonly never[] = [];
+
 export function planIntake(item: IntakeItem, scene: Scene): IntakeResult {
   const { found, writes } = scene;
   const { event } = item;
@@ -40,7 +42,7 @@ export function planIntake(item: IntakeItem, scene: Scene): IntakeResult {
     awaited,
     skipped: [],
     skippedWindows: 0,
-    skippedBy: null,
+    skippedBy: NOTHING,
     lost: false,
     outdated: false,
   };
@@ -58,11 +60,11 @@ export function planIntake(item: IntakeItem, scene: Scene): IntakeResult {
   if (registryVersion !== undefined && registryVersion !== found.registryVersion) return outdated(result, item, scene);
   if (item.source && !takeSource(item.source, scene, item.resent ?? false))
     return { ...result, awaited: false, lost: true };
-  const { made, skipped, first } = passRuns(item.runs, scene);
+  const { made, skipped, reasons } = passRuns(item.runs, scene);
   const runIds = made.map(({ run }) => run.id);
   const joined = joinWindows(item, scene);
-  const skippedBy = first ?? joined.skippedBy;
-  const { skipped: skippedWindows } = joined;
+  const skippedBy = joined.length === 0 ? reasons : [...reasons, ...joined];
+  const skippedWindows = joined.length;
   if (item.ifStarts && made.length === 0 && skippedWindows === (item.windows ?? []).length) {
     freeKey(item, scene);
     return { ...result, awaited: false, skipped, skippedWindows, skippedBy };
@@ -97,21 +99,19 @@ function freeKey({ event: { id, name, idempotencyKey: key } }: IntakeItem, scene
 
 interface PassedRuns {
   readonly made: readonly IntakeRun[];
-  /** Ids of the others, and why the first of them is not made. */
+  /** Ids of the others, and why each of them is not made. */
   readonly skipped: readonly string[];
-  readonly first: SkippedBy | null;
+  readonly reasons: readonly SkippedBy[];
 }
-
-const NOTHING: readonly never[] = [];
 
 /** Which runs of an event are made. */
 function passRuns(runs: readonly IntakeRun[], scene: Scene): PassedRuns {
-  if (!runs.some(({ flowRules }) => flowRules)) return { made: runs, skipped: NOTHING, first: null };
+  if (!runs.some(({ flowRules }) => flowRules)) return { made: runs, skipped: NOTHING, reasons: NOTHING };
   const reasons = runs.map((run) => whySkipped(run, scene));
   return {
     made: runs.filter((_, index) => !reasons[index]),
     skipped: runs.flatMap(({ run }, index) => (reasons[index] ? [run.id] : [])),
-    first: reasons.find((reason) => reason) ?? null,
+    reasons: reasons.filter((reason) => reason !== null),
   };
 }
 
@@ -123,22 +123,17 @@ function whySkipped({ run, flowRules = [] }: IntakeRun, { flowRules: states, fou
   return skippedBy;
 }
 
-/** How many windows the event may not join, and why not the first of them. */
-function joinWindows(
-  { event, windows = [] }: IntakeItem,
-  { flowRules, found, writes }: Scene,
-): { readonly skipped: number; readonly skippedBy: SkippedBy | null } {
-  let skipped = 0;
-  let first: SkippedBy | null = null;
+/** Why the event may not join the windows that it may not join. */
+function joinWindows({ event, windows = [] }: IntakeItem, { flowRules, found, writes }: Scene): readonly SkippedBy[] {
+  if (windows.length === 0) return NOTHING;
+  const skippedBy: SkippedBy[] = [];
   for (const entry of windows) {
-    const { skippedBy } = passFlowRules(flowRules, entry.flowRules, "", found.atMs);
-    if (skippedBy) {
-      skipped += 1;
-      first ??= skippedBy;
-    } else
+    const { skippedBy: reason } = passFlowRules(flowRules, entry.flowRules, "", found.atMs);
+    if (reason) skippedBy.push(reason);
+    else
       writes.jobs.push(...joinWindow(flowRules, entry, { id: event.id, length: event.payloadJson.length }, found.atMs));
   }
-  return { skipped, skippedBy: first };
+  return skippedBy;
 }
 
 /** The job that an intake comes from, if it is still its own, ends with it. */

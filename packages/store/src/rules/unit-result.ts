@@ -21,7 +21,7 @@ export type UnitResult =
       readonly awaited: boolean;
       readonly skipped: readonly string[];
       readonly skippedWindows: number;
-      readonly skippedBy: SkippedBy | null;
+      readonly skippedBy: readonly SkippedBy[];
       readonly lost: boolean;
       readonly outdated: boolean;
     };

@@ -23,12 +23,12 @@ export function intakeContract(bench: ContractBench): void {
       };
       const [first, second, same] = [item("a"), item("b"), item("b")];
       const started = await bench.store.intake([first]);
-      expect(started).toMatchObject([{ skipped: [], skippedBy: null }]);
+      expect(started).toMatchObject([{ skipped: [], skippedBy: [] }]);
       const runId = first.runs[0]?.run.id ?? "";
       const outcomes = await bench.store.intake([second, same]);
-      expect(outcomes[0]).toMatchObject({ skippedBy: { rule: "single", runId }, duplicate: false });
+      expect(outcomes[0]).toMatchObject({ skippedBy: [{ rule: "single", runId }], duplicate: false });
       // What was to share its key is decided anew.
-      expect(outcomes[1]?.outdated === true || outcomes[1]?.skippedBy?.runId === runId).toBe(true);
+      expect(outcomes[1]?.outdated === true || outcomes[1]?.skippedBy[0]?.runId === runId).toBe(true);
       expect(await bench.store.getEvent(second.event.id)).toBeNull();
       expect(await bench.store.endsOf([runId, "01JZ0000000000000000000000"])).toEqual([
         { id: runId, functionId: "asked", isEnded: false },
