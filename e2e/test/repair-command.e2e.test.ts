@@ -133,6 +133,20 @@ describe("In a pipe", () => {
     });
   });
 
+  test("of a cancelled run it is said that it is not undone", async () => {
+    const id = await sleeping();
+    await pipe(`cancel ${id}`);
+    expect(await pipe(`compensate ${id}`)).toEqual({
+      code: 6,
+      stdout: `${id}  was cancelled, and cancelled runs are not undone (docs/sagas.md, "What is undone when")\n`,
+      stderr: "",
+    });
+    expect(await json(`compensate ${id}`)).toEqual({
+      code: 6,
+      value: { runs: [{ id, retried: false, status: "CANCELLED" }] },
+    });
+  });
+
   test("a run is kept, released and deleted", async () => {
     const id = await failed();
     expect(await pipe(`hold ${id} --reason audit`)).toMatchObject({ code: 0, stdout: `${id}  on hold\n` });

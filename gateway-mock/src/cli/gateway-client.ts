@@ -42,9 +42,15 @@ export interface GatewayClient {
   post<T extends object>(path: string, body?: unknown): Promise<T>;
   put<T extends object>(path: string, body?: unknown): Promise<T>;
   delete<T extends object>(path: string): Promise<T>;
-  sendEvents(events: readonly object[]): Promise<readonly string[]>;
+  sendEvents(events: readonly object[]): Promise<SentEvents>;
   /** What a worker's calls have to carry. */
   headers(): Promise<Readonly<Record<string, string>>>;
+}
+
+export interface SentEvents {
+  readonly ids: readonly string[];
+  /** Of those that runs waited for, or may be cancelled by. */
+  readonly awaited: readonly string[];
 }
 
 /** What a gateway says, or does not say, while it goes and comes: the same call may succeed in a moment. */
@@ -111,12 +117,12 @@ export function gatewayClient(settings: ClientSettings): GatewayClient {
     put: (path, body) => call("PUT", path, body),
     delete: (path) => call("DELETE", path),
     async sendEvents(events) {
-      const { ids } = await call<{ readonly ids: readonly unknown[] }>(
+      const sent = await call<{ readonly ids: readonly unknown[]; readonly awaited?: unknown }>(
         "POST",
         `/e/${encodeURIComponent(eventKey)}`,
         events,
       );
-      return ids.map(String);
+      return { ids: sent.ids.map(String), awaited: Array.isArray(sent.awaited) ? sent.awaited.map(String) : [] };
     },
     async headers() {
       // Which form of the key is accepted is known after a call.

@@ -47,7 +47,7 @@ export const REPAIR_COMMANDS: readonly CommandSpec[] = [
     group: WORK_WITH_IT,
     summary: "try again what failed runs could not undo",
     description:
-      "Makes failed runs run those compensations again that had failed, and the ones that were to follow. The run tells how\nit went; a run that has undone everything stays as it is.",
+      "Makes failed runs run those compensations again that had failed, and the ones that were to follow. The run tells how\nit went; a run that has undone everything stays as it is. Cancelled runs are not undone: of these it says so, and\nends with 6.",
     args: [{ name: "<run...>", doc: "ids of runs" }],
     rows: CLIENT_OPTIONS,
     examples: [{ doc: "The bank is back", line: `holdfast-gateway compensate ${RUN}` }],

@@ -93,7 +93,7 @@ export async function compensateRuns(context: CommandContext): Promise<ExitCode>
   const { json } = readOptions(CLIENT_OPTIONS, context);
   const { output, args } = context;
   const client = clientOf(context);
-  const results: { readonly id: string; readonly retried: boolean; readonly status: string }[] = [];
+  const results: ({ readonly id: string } & Undoing)[] = [];
   for (const id of args) {
     const path = pathOf(id, "/compensations/retry");
     const { retried, run } = await client.post<{ retried: boolean; run: ShownRun }>(path);
@@ -101,11 +101,23 @@ export async function compensateRuns(context: CommandContext): Promise<ExitCode>
   }
   if (json) printJson(output, { runs: results });
   else {
-    for (const { id, retried } of results) {
-      output.print(`${visible(id)}  ${retried ? "undoes what is left" : "has nothing left to undo"}\n`);
-    }
+    for (const result of results) output.print(`${visible(result.id)}  ${undoingText(result)}\n`);
   }
-  return EXIT.done;
+  return results.some(isLeftAsItIs) ? EXIT.otherwise : EXIT.done;
+}
+
+interface Undoing {
+  readonly retried: boolean;
+  readonly status: string;
+}
+
+/** It may have steps that are not undone, and none of them will be. */
+const isLeftAsItIs = ({ retried, status }: Undoing): boolean => !retried && status === "CANCELLED";
+
+function undoingText(result: Undoing): string {
+  if (result.retried) return "undoes what is left";
+  if (!isLeftAsItIs(result)) return "has nothing left to undo";
+  return 'was cancelled, and cancelled runs are not undone (docs/sagas.md, "What is undone when")';
 }
 
 export async function deleteRuns(context: CommandContext): Promise<ExitCode> {

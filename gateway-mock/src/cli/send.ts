@@ -37,11 +37,12 @@ export async function sendEvent(context: CommandContext): Promise<ExitCode> {
     ...(options.id === undefined ? {} : { id: options.id }),
     ...(atMs === undefined ? {} : { ts: atMs }),
   };
-  const [eventId = ""] = await withProgress(
+  const sent = await withProgress(
     output,
     () => `Sending to ${client.url} …`,
     () => client.sendEvents([event]),
   );
+  const [eventId = ""] = sent.ids;
   const isLater = atMs !== undefined && atMs > systemClock.nowMs();
   const started = isLater
     ? { type: "runs" as const, runIds: [], collected: [] }
@@ -56,7 +57,9 @@ export async function sendEvent(context: CommandContext): Promise<ExitCode> {
   else {
     output.print(shownRuns(runIds, runs, output.isTerminal ? output.columns : 0));
     const keyHint = options.keys === undefined ? " (HOLDFAST_SIGNING_KEY)" : ", which the key file does not have";
-    output.note(await hintFor(context, client, name, { isLater, started, keyHint }));
+    output.note(
+      await hintFor(context, client, name, { isLater, started, isAwaited: sent.awaited.length > 0, keyHint }),
+    );
     if (options.wait && runIds.length === 0) output.note("So --wait has no run to wait for; the event is stored.\n");
   }
   return options.wait ? exitCodeOfRuns(runs) : EXIT.done;
@@ -100,11 +103,19 @@ async function startedNow(client: GatewayClient, eventId: string): Promise<Start
   }
 }
 
+interface SentFacts {
+  readonly isLater: boolean;
+  readonly started: Started;
+  /** Runs waited for an event of this name. */
+  readonly isAwaited: boolean;
+  readonly keyHint: string;
+}
+
 async function hintFor(
   context: CommandContext,
   client: GatewayClient,
   name: string,
-  { isLater, started, keyHint }: { isLater: boolean; started: Started; keyHint: string },
+  { isLater, started, isAwaited, keyHint }: SentFacts,
 ): Promise<string> {
   if (isLater) return "Its runs start at that time.\n";
   if (started.type === "unknown") return `Which runs it starts is shown with the signing key${keyHint}.\n`;
@@ -115,6 +126,8 @@ async function hintFor(
     return `It started nothing: a condition (\`if\`), a rate limit, an idempotency key or a singleton of what listens to "${visible(name)}" most likely forbids it; the gateway's log says which.\n`;
   }
   const none = `It started nothing: no function is triggered by "${visible(name)}"`;
+  if (isAwaited)
+    return `${none}; it went to the runs that wait for it, or that it cancels, and those that it fits have it.\n`;
   // A hint fails no command.
   if (await cancelsRuns(client, name).catch(() => false)) {
     return `${none}; runs that it cancels, or that wait for it, have it.\n`;

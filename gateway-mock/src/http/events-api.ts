@@ -59,6 +59,12 @@ const SEND_EVENTS: RouteDescription = {
     200: Type.Object({
       ids: Type.Array(Type.String(), { description: "In the order of the events." }),
       status: Type.Integer(),
+      awaited: Type.Optional(
+        Type.Array(Type.String(), {
+          description:
+            "Ids of those for whose name runs waited, or by which runs may be cancelled; whether one fits is found out next.",
+        }),
+      ),
       warnings: Type.Optional(
         Type.Array(Type.String(), { description: "Unknown fields of the events, which were ignored." }),
       ),
@@ -80,9 +86,15 @@ export function eventsRoute(parts: Pick<HttpParts, "dispatcher" | "errorDocs" | 
         const seed = readSeed(request.header(SEED_HEADER));
         const { environment } = request;
         const trace = { traceparent: request.header("traceparent"), tracestate: request.header("tracestate") };
-        const ids = await dispatcher.sendEvents(events, { environment, trace, ...(seed ? { seed } : {}) });
+        const awaited: string[] = [];
+        const onAwaited = (id: string): void => void awaited.push(id);
+        const ids = await dispatcher.sendEvents(events, { environment, trace, onAwaited, ...(seed ? { seed } : {}) });
         const warnings = ignored.of(events);
-        return jsonAnswer({ ids, status: 200, ...(warnings === undefined ? {} : { warnings }) }, 200);
+        const more = {
+          ...(awaited.length === 0 ? {} : { awaited }),
+          ...(warnings === undefined ? {} : { warnings }),
+        };
+        return jsonAnswer({ ids, status: 200, ...more }, 200);
       } catch (error) {
         const body = refusedEventsBody(error, errorDocs);
         return jsonAnswer(body, body.status);

@@ -102,7 +102,12 @@ const RETRY = describe({
   tag: "runs",
   params: { id: "The run's id." },
   answers: {
-    200: Type.Object({ retried: Type.Boolean({ description: "False: there was nothing to undo." }), run: RunSchema }),
+    200: Type.Object({
+      retried: Type.Boolean({
+        description: "False: there was nothing to undo, or the run was cancelled; cancelled runs are not undone.",
+      }),
+      run: RunSchema,
+    }),
   },
   failures: { 404: "There is no such run." },
 });

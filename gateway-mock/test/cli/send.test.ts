@@ -7,7 +7,7 @@ const FUNCTIONS = [
   { id: "shop-saga", triggers: [{ pattern: "saga/go" }], cancelOn: [{ event: "saga/stop", expression: null }] },
 ];
 const environments: { readonly name: string }[] = [];
-const ANSWERS: Readonly<Record<string, object>> = {
+const ANSWERS: Record<string, object> = {
   "/e/cli": { ids: ["01E"] },
   "/v1/events/01E": { runIds: [], collected: [] },
   "/dev": { functions: FUNCTIONS },
@@ -18,6 +18,7 @@ const ANSWERS: Readonly<Record<string, object>> = {
 const unknown = new Set<string>();
 
 beforeEach(() => {
+  ANSWERS["/e/cli"] = { ids: ["01E"] };
   unknown.clear();
   environments.splice(0);
   vi.stubGlobal("fetch", (url: string, init: RequestInit = {}) => {
@@ -53,6 +54,13 @@ test("an event that no function knows is answered with the name that comes close
   expect(await noteOf("saga/goo")).toBe(sentence);
   unknown.add("/v1/functions");
   expect(await noteOf("saga/goo")).toBe(sentence);
+});
+
+test("of an event that runs waited for no other name is suggested", async () => {
+  ANSWERS["/e/cli"] = { ids: ["01E"], awaited: ["01E"] };
+  expect(await noteOf("saga/goo")).toBe(
+    'It started nothing: no function is triggered by "saga/goo"; it went to the runs that wait for it, or that it cancels, and those that it fits have it.\n',
+  );
 });
 
 test("an event that another environment listens to is answered with that environment", async () => {

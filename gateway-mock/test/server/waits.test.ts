@@ -46,7 +46,12 @@ describe.each([
     await waits(gateway, runId, "shop/paid");
     await send(gateway, "shop/paid", { n: 7 });
     await send(gateway, "shop/other", { n: 0 });
-    const id = await send(gateway, "shop/paid", { n: 0 });
+    const sent = (name: string) =>
+      call(gateway, "/e/test", { method: "POST", body: JSON.stringify({ name, data: { n: 0 } }) });
+    expect(await sent("shop/other")).not.toHaveProperty("awaited");
+    const { ids, awaited } = (await sent("shop/paid")) as { ids: string[]; awaited: string[] };
+    expect(awaited).toEqual(ids);
+    const [id] = ids;
     const steps = await finish(worker, runId);
     expect(steps.w).toMatchObject({
       type: "data",

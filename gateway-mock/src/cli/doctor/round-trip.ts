@@ -30,7 +30,9 @@ export async function roundTripChecks({ client, environment, output }: RoundTrip
   }
   try {
     const sentMs = systemClock.monotonicMs();
-    const [eventId = ""] = await client.sendEvents([{ name: PROBE_EVENT, data: { instanceId } }]);
+    const {
+      ids: [eventId = ""],
+    } = await client.sendEvents([{ name: PROBE_EVENT, data: { instanceId } }]);
     await worker.answered();
     const { runIds } = await client.get<{ runIds: readonly string[] }>(`/v1/events/${eventId}`);
     const [run] = await awaitRuns(client, runIds, { output, timeoutMs: RUN_MS });

@@ -210,7 +210,7 @@ export function releaseRun(options: GatewayAccess, runId: string, ports: SendPor
   return get(options, { path: runPath(runId, "/hold"), method: "DELETE" }, ports, flag("released"));
 }
 
-/** False: there was nothing to undo. */
+/** False: there was nothing to undo, or it was cancelled: cancelled runs are not undone. */
 export function retryCompensations(options: GatewayAccess, runId: string, ports: SendPorts): Promise<boolean> {
   return get(options, { path: runPath(runId, "/compensations/retry"), body: "" }, ports, flag("retried"));
 }
