@@ -7,7 +7,13 @@ const IN_PLACE = "packages/sdk/src/steps/in-place-machine.ts";
 export const LOOK_AHEAD_GUARDS: readonly Guard[] = [
   {
     name: "a body waits until what its handler has seen is stored",
-    edits: [{ file: IN_PLACE, find: "if (state.seen === state.stored && state.unstoredWaits === 0) return", replace: "if (true) return" }],
+    edits: [
+      {
+        file: IN_PLACE,
+        find: "if (state.seen === state.stored && state.unstoredWaits === 0) return",
+        replace: "if (true) return",
+      },
+    ],
   },
   {
     name: "a held body waits for all that its handler has seen",

@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import {
   GRAPH_LIMITS,
   type Graph,
+  type GraphNode,
   type GraphProblem,
   inputProblems,
   type JsonSchema,
@@ -347,7 +348,7 @@ test("graphs within graphs are checked as a whole", () => {
 });
 
 test("nodes within subgraphs whose steps would have ids that are too long are refused", () => {
-  const within = (id: string, node: object, inLoop = false): Graph => {
+  const within = (id: string, node: Omit<GraphNode, "id">, inLoop = false): Graph => {
     const start = { id: "start", type: "start" };
     const loop = { id: "each", type: "loop", config: { items: "{{ctx.input}}" } };
     const inner = { ...node, id };
@@ -360,9 +361,9 @@ test("nodes within subgraphs whose steps would have ids that are too long are re
           ],
         ]
       : [[start, inner], [{ from: "start", to: id }]];
-    return { id: "within", title: "Within", nodes, edges } as Graph;
+    return { id: "within", title: "Within", nodes, edges };
   };
-  const sub = (graph: string): object => ({ type: "subgraph", config: { graph, version: 1 } });
+  const sub = (graph: string): Omit<GraphNode, "id"> => ({ type: "subgraph", config: { graph, version: 1 } });
   const check = (chars: number, inLoop?: boolean): GraphProblem[] => {
     const graphs = {
       "a@1": within("a".repeat(64), sub("b")),
