@@ -628,7 +628,7 @@ export class HoldfastError extends Error {
 
   constructor(code: ErrorCode, message: string, options?: { readonly cause?: unknown }) {
     // Node prints a cause that is undefined as well.
-    super(message, options?.cause === undefined ? undefined : options);
+    super(message, options?.cause === undefined ? {} : options);
     this.name = "HoldfastError";
     this.code = code;
     const docs = errorPage(code);

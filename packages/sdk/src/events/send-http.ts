@@ -76,7 +76,7 @@ export type PostOutcome<T> =
 export type FailedCall = Omit<Refused, "retry"> & { readonly tries: string };
 
 /** What takes a call and is silent: a process that is not there refuses it at once. */
-const SILENT = "it may run and wait for its database";
+const SILENT = "it may wait for its database";
 const MAX_TRIES = 5;
 const TRY_TIMEOUT_MS = 10_000;
 /** Of calls, and of streams that broke off. */
@@ -214,7 +214,7 @@ export function refusalCode(status: number, { code }: Readonly<Record<string, un
 
 /** What a refusal says: the gateway's words, or the body of whatever answers in its place. */
 export const saidOf = ({ error }: Readonly<Record<string, unknown>>, text: string): string =>
-  typeof error === "string" ? error : text.slice(0, 200) || "an empty body";
+  typeof error === "string" ? error : text.slice(0, 200) || "no body";
 
 /** An answer that is not what such a call answers. */
 export function refused(status: number, text: string, body = jsonRecord(text)): Refused {

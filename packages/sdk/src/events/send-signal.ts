@@ -54,10 +54,7 @@ export async function sendSignal(options: GatewayAccess, given: OutgoingSignal, 
  */
 export function encodeSignal(signal: unknown, data: unknown): string {
   if (typeof signal !== "string" || signal === "") {
-    throw new HoldfastError(
-      "OPTION_INVALID",
-      'sendSignal() needs the signal\'s name: { signal: "order-42-approved" }.',
-    );
+    throw new HoldfastError("OPTION_INVALID", 'sendSignal() needs the signal\'s name: { signal: "approved" }.');
   }
   if (signal.length > EVENT_LIMITS.maxSignalLength || signal.includes("\0")) {
     throw new HoldfastError(
@@ -79,7 +76,7 @@ function judge(status: number, text: string): Judgement<SentSignal> {
   if (status === 404 && typeof error === "string") return { ok: true, value: {} };
   if (status >= 200 && status < 300 && isRecord(data)) {
     const runId = data.run_id;
-    return { ok: true, value: typeof runId === "string" && runId !== "" ? { runId } : {} };
+    return { ok: true, value: typeof runId === "string" && runId ? { runId } : {} };
   }
   return refused(status, text, body);
 }

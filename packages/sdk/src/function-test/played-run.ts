@@ -254,7 +254,7 @@ function recording(client: AppClient, double: SendDouble, { state }: MemoryRun):
 function doubleOf(sent: Sent): SendDouble {
   return {
     events: async (given, schemas) => {
-      // Without the trace of whoever tests it.
+      // Without the trace of the test.
       const events: OutgoingEvent[] = JSON.parse(await encodeEvents(given, schemas, systemClock, {}));
       const first = sent.events.length;
       sent.events.push(...events);

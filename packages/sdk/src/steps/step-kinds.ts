@@ -1,3 +1,4 @@
+/** The kinds of steps: what each is called on the wire, and what a pass does with it. */
 import type { OpName } from "@holdfast/protocol";
 
 /** What a step does. Users see these; spelled out for them, and checked by the table. */
