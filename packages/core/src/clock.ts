@@ -6,7 +6,7 @@
 
 const setTimer = setTimeout;
 const clearTimer = clearTimeout;
-// Where events are sent from a browser it is not there.
+// In a browser, from which events are sent, it is not there.
 const readMonotonicNs = globalThis.process?.hrtime?.bigint;
 
 /** What time it is. `nowMs` may jump (wall clock); `monotonicMs` never goes back. */
@@ -32,8 +32,8 @@ export interface Timers {
 
 export const systemClock: Clock = {
   nowMs: () => Date.now(),
-  // Not `performance.now()`, which begins anew in every thread; on Bun and Deno this does, too.
-  monotonicMs: () => Number(readMonotonicNs()) / 1e6,
+  // Where there is a choice not `performance.now()`, which begins anew in every thread; on Bun and Deno this does, too.
+  monotonicMs: () => (readMonotonicNs ? Number(readMonotonicNs()) / 1e6 : performance.now()),
 };
 
 /** Node fires timers longer than this at once; longer waits are cut and set again. */

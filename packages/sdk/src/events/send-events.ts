@@ -112,8 +112,7 @@ function checkEvent(
   nowMs: number,
 ): asserts event is Record<string, unknown> & OutgoingEvent {
   const { name, data, id, ts, v } = event;
-  if (name === undefined || name === "") throw invalid("An event has no name: `name` must be a non-empty string.");
-  if (typeof name !== "string") {
+  if (typeof name !== "string" || name === "") {
     throw invalid(`The name of an event must be a non-empty string, not ${describeValue(name)}.`);
   }
   if (name.length > EVENT_LIMITS.maxEventNameLength) {
