@@ -51,7 +51,7 @@ describe("a gateway that is starting", () => {
     const sent = client.sendEvents([{ name: "a" }]);
     await expect.poll(() => counts.starting).toBeGreaterThan(1);
     answer((_, response) => json(response, { ids: ["01E"], status: 200 }));
-    expect(await sent).toEqual(["01E"]);
+    expect(await sent).toEqual({ ids: ["01E"], awaited: [] });
   });
 
   test("is not waited for longer than a call may take", async () => {
