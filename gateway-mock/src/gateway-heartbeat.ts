@@ -20,8 +20,9 @@ export interface GatewayHeartbeatParts {
 export function startGatewayHeartbeat({ dispatcher, store, gatewayId, list, log }: GatewayHeartbeatParts): () => void {
   const touch = oneAtATime(async () => {
     await dispatcher.touchApps();
-    await list.removeAgain();
     await store.touchConnections(gatewayId, STALE_CONNECTION_MS);
+    // Last: what hinders it must not make those that are there look gone.
+    await list.removeAgain();
   }, "The list of connections was not updated");
   const sign = oneAtATime(() => store.touchGateway(gatewayId), "The gateway's heartbeat could not be written");
 

@@ -61,7 +61,7 @@ export const ENGINE_GUARDS: readonly Guard[] = [
     edits: [
       {
         file: "packages/engine/src/decide/run-ends.ts",
-        find: "if (isOfOtherCode(error) || (state.undoable.length === 0 && !draft.log.some(isUndoable))) return end(draft, error);",
+        find: "if (isNonDeterminism(error) || (state.undoable.length === 0 && !draft.log.some(isUndoable))) return end(draft, error);",
         replace: "return end(draft, error);",
       },
     ],

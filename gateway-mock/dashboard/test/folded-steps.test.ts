@@ -18,8 +18,9 @@ const step = (number: number, more: Partial<Step> = {}): Step => ({
 });
 const steps = (count: number, others: Readonly<Record<number, Partial<Step>>> = {}): Step[] =>
   Array.from({ length: count }, (_, number) => step(number, others[number]));
-const fold = (all: readonly Step[], selected: string | null = null, ...unfolded: string[]): string =>
+const fold = (all: readonly Step[], selected: string | null = null, unfolded: readonly string[] = []): string =>
   textOf(foldedSteps(all, { selected, unfolded: new Set(unfolded) }));
+const ids = (from: number, to: number): string[] => Array.from({ length: to - from + 1 }, (_, n) => `s${from + n}`);
 
 /** Such as `0-19 [20-79] 80-99`. */
 function textOf(rows: readonly StepRow[]): string {
@@ -33,7 +34,10 @@ function textOf(rows: readonly StepRow[]): string {
     if (row.kind === "step") shown.push(row.step.id.slice(1));
     else {
       flush();
-      parts.push(`[${row.first.id.slice(1)}-${row.last.id.slice(1)}: ${row.count}${row.done ? "" : ", not done"}]`);
+      const [first] = row.steps;
+      const last = row.steps.at(-1);
+      const range = `${first?.id.slice(1)}-${last?.id.slice(1)}`;
+      parts.push(`[${range}: ${row.steps.length}${row.done ? "" : ", not done"}]`);
     }
   }
   flush();
@@ -63,8 +67,13 @@ describe("The steps of a run", () => {
 
   test("are not folded where only a few would be, nor where they were unfolded", () => {
     expect(fold(steps(300, { 31: { status: "failed" } }))).toBe("0-33 [34-279: 246] 280-299");
-    expect(fold(steps(300), null, "s20")).toBe("0-299");
-    expect(fold(steps(900, { 400: { status: "failed" } }), null, "s20")).toBe("0-402 [403-879: 477] 880-899");
+    expect(fold(steps(300), null, ids(20, 279))).toBe("0-299");
+    expect(fold(steps(900, { 400: { status: "failed" } }), null, ids(20, 397))).toBe("0-402 [403-879: 477] 880-899");
+  });
+
+  test("stay unfolded when one among them is selected, and while more come", () => {
+    expect(fold(steps(300), "s150", ids(20, 279))).toBe("0-299");
+    expect(fold(steps(330), "s150", ids(20, 279))).toBe("0-279 [280-309: 30] 310-329");
   });
 
   test("are found by a part of their name, whatever its case, or of their id where they have none", () => {

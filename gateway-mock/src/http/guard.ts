@@ -3,6 +3,7 @@
  * (docs/decisions/0041). Routes check nothing themselves.
  */
 import { HoldfastError } from "@holdfast/core";
+import { NO_EVENT_KEY } from "@holdfast/protocol";
 import type { Context, MiddlewareHandler } from "hono";
 import { cors } from "hono/cors";
 import { type CallerRules, callerProblem, isAllowedOrigin } from "./callers.ts";
@@ -115,7 +116,7 @@ function bearerOf(path: string, authorization: string | undefined, keys: Keys): 
     case "event-key": {
       const key = eventKeyIn(path);
       const sender = keys.sender(key);
-      if (!sender) throw unauthorized(`The event key is ${key === NO_KEY ? "missing" : "wrong"}.`);
+      if (!sender) throw unauthorized(`The event key is ${key === NO_EVENT_KEY ? "missing" : "wrong"}.`);
       return sender;
     }
     case "signing-key": {
@@ -126,9 +127,6 @@ function bearerOf(path: string, authorization: string | undefined, keys: Keys): 
     }
   }
 }
-
-/** What SDKs put into the path where they have no key. */
-const NO_KEY = "NO_EVENT_KEY_SET";
 
 function eventKeyIn(path: string): string {
   const key = path.slice("/e/".length);

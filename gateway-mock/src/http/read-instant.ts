@@ -53,7 +53,9 @@ const DATE = /^[+-]?\d{4,6}-/;
 function msOf(text: string): number {
   if (MILLIS.test(text)) return Number(text);
   if (!ISO.test(text)) return Number.NaN;
-  // The 31st of February is read as a day of March.
-  const [day = ""] = text.split("T");
-  return new Date(Date.parse(`${day}T00:00:00Z`)).toISOString().startsWith(day) ? Date.parse(text) : Number.NaN;
+  // The 31st of February would be read as a day of March.
+  const [year, month, day] = text.slice(0, 10).split("-").map(Number) as [number, number, number];
+  return day <= daysOf(year, month) ? Date.parse(text) : Number.NaN;
 }
+
+const daysOf = (year: number, month: number): number => new Date(Date.UTC(year, month, 0)).getUTCDate();

@@ -3,7 +3,7 @@
  * statements.
  */
 import { coalesced } from "@holdfast/core";
-import type { ConnectionRecord, ListedConnection, Store } from "@holdfast/store";
+import type { ConnectionFilter, ConnectionRecord, ListedConnection, Store } from "@holdfast/store";
 import type { Database } from "./connection/database.ts";
 import { intervalOf, msOf, numberArray, textArray, timeOf } from "./connection/pg-values.ts";
 import type { Query } from "./connection/query.ts";
@@ -129,10 +129,10 @@ interface ConnectionRow {
   readonly silent_ms: number;
 }
 
-export async function listConnections({
-  query,
-  availability,
-}: Pick<Database, "query" | "availability">): Promise<ListedConnection[]> {
+export async function listConnections(
+  { query, availability }: Pick<Database, "query" | "availability">,
+  { instanceId, exceptGatewayId }: ConnectionFilter = {},
+): Promise<ListedConnection[]> {
   // While the database takes no writes no gateway can say that it is there.
   const { awayMs } = availability.health();
   // Gateways of earlier versions give no signs.
@@ -140,7 +140,9 @@ export async function listConnections({
     `SELECT c.id, gateway_id, instance_id, app_ids, app_versions, takes, status, ${msOf("connected_at")} AS connected_ms,
 COALESCE(date_part('epoch', now() - g.seen_at) * 1000, 0)::float8 AS silent_ms
 FROM holdfast.connections c LEFT JOIN holdfast.gateways g ON g.id = c.gateway_id
+WHERE ($1::text IS NULL OR instance_id = $1) AND ($2::text IS NULL OR gateway_id <> $2)
 ORDER BY connected_at DESC, c.id`,
+    [instanceId ?? null, exceptGatewayId ?? null],
   );
   return rows.map((row) => ({
     id: row.id,

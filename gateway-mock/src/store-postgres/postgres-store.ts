@@ -318,7 +318,7 @@ function readsOf(database: Database): StoreReads & WaitingReads & LimitReads {
     getEvent: (eventId) => getEvent(database, eventId),
     storedEvents: (eventIds) => storedEvents(database.query, eventIds),
     eventsOfKeys: (keys, ofGraphs) => eventsOfKeys(database, keys, ofGraphs),
-    listConnections: () => listConnections(database),
+    listConnections: (filter) => listConnections(database, filter),
     queueDepth: queueDepthOf(database),
     tableSizes: tableSizesOf(database),
     previewPrune: (policy, environment) => previewPrune(database, policy, environment),

@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from "node:net";
 import { gzipSync } from "node:zlib";
 import { waitFor } from "@holdfast/testing";
+import postgres from "postgres";
 import { afterEach, expect, test } from "vitest";
 import { ended, op, runDetail, start, useGateway } from "./harness.ts";
 
@@ -99,6 +100,32 @@ test("a call of a gateway that dies is taken over by another gateway", async () 
   expect(next.payload.steps.f).toMatchObject({ data: { status_code: 200, body: "ok" } });
   await other.replied(next.request, { status: "DONE", value: 1 });
   await ended(second, runId);
+});
+
+test("a call that is lost twenty times in a row, as by what ends gateways, ends its run", async () => {
+  const gateway = await bench.gateway();
+  const worker = await bench.worker(gateway);
+  let calls = 0;
+  const url = await serve(() => {
+    calls += 1;
+  });
+  const [runId = ""] = await start(gateway);
+  const { request } = await worker.request();
+  await worker.replied(request, { value: [fetchOp(url)] });
+  const sql = postgres(bench.db.url, { max: 1 });
+  const hasEnded = async (): Promise<boolean> => (await runDetail(gateway, runId)).endedMs !== null;
+  try {
+    while (!(await hasEnded())) {
+      const before = calls;
+      // As if the gateway that makes the call had died.
+      await sql`update holdfast.queue set leased_by = 'gone', available_at = holdfast.now() where kind = 'fetch'`;
+      await waitFor(async () => calls > before || (await hasEnded()), { what: "the call again" });
+    }
+  } finally {
+    await sql.end();
+  }
+  expect(calls).toBe(20);
+  expect(await ended(gateway, runId)).toMatchObject({ status: "FAILED", error: { code: "RUN_LOST" }, leasesLost: 20 });
 });
 
 test("START-2: a gateway that drains makes no new calls; another gateway makes them", async () => {

@@ -663,10 +663,10 @@ export function plainError(code: ErrorCode, message: string): PlainError {
 }
 
 /**
- * Whether a run failed because a deploy has changed its steps, and not because of what it is about: then nothing is
- * undone, so that it can be resumed with code that fits. Code that does not fit may not know the compensations, either.
+ * Whether a run failed because its code has changed, and not because of its work: then nothing is undone, so that it can
+ * be resumed with code that fits. Code that does not fit may not know the compensations, either.
  */
-export const isOfOtherCode = ({ name, code }: PlainError): boolean =>
+export const isNonDeterminism = ({ name, code }: PlainError): boolean =>
   name === "NonDeterminismError" && code === "NON_DETERMINISM";
 
 const MAX_CAUSE_DEPTH = 5;

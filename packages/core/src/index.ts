@@ -22,7 +22,7 @@ export {
   ERROR_CATALOGUE,
   type ErrorCode,
   HoldfastError,
-  isOfOtherCode,
+  isNonDeterminism,
   messageOf,
   type PlainError,
   plainError,

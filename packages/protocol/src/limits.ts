@@ -5,6 +5,8 @@
 /** Offered and echoed in the WebSocket upgrade. */
 export const SUBPROTOCOL = "v0.connect.inngest.com";
 export const START_PATH = "/v0/connect/start";
+/** What SDKs put into the path of events where they have no event key. */
+export const NO_EVENT_KEY = "NO_EVENT_KEY_SET";
 export const FLUSH_PATH = "/v0/connect/flush";
 export const CONNECT_PATH = "/v0/connect";
 /** Below them `/{runId}/actions` has the steps of a run and `/{runId}/batch` its events. */

@@ -96,6 +96,7 @@ export {
 } from "./port/limits.ts";
 export type {
   CommitsLost,
+  ConnectionFilter,
   DatabaseHealth,
   EventDetail,
   EventFilter,

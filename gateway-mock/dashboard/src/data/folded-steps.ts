@@ -1,7 +1,4 @@
-/**
- * Which steps of a long run are shown one by one, and which are folded into one line: those that went like
- * most. Pure.
- */
+/** Which steps of a long run are shown one by one, and which are folded into one line: those that went like most. Pure. */
 import { failedAttempts } from "./revivals.ts";
 import type { Step } from "./types.ts";
 
@@ -19,16 +16,15 @@ export type StepRow =
   | { readonly kind: "step"; readonly step: Step }
   | {
       readonly kind: "folded";
-      readonly first: Step;
-      readonly last: Step;
-      readonly count: number;
+      readonly steps: readonly Step[];
+      /** All of them have completed. */
       readonly done: boolean;
     };
 
 export interface Fold {
   /** To be shown in any case. */
   readonly selected: string | null;
-  /** First steps of lines that were unfolded. */
+  /** Steps of lines that were unfolded. */
   readonly unfolded: ReadonlySet<string>;
 }
 
@@ -44,16 +40,13 @@ export function foldedSteps(steps: readonly Step[], { selected, unfolded }: Fold
   show(steps.length - AT_END, steps.length);
   for (const [index, step] of steps.entries()) {
     if (step.id === selected || !isPlain(step)) show(index - AROUND, index + AROUND + 1);
+    if (unfolded.has(step.id)) show(index, index + 1);
   }
   const rows: StepRow[] = [];
   let hidden: Step[] = [];
   const flush = (): void => {
-    const [first] = hidden;
-    const last = hidden.at(-1);
-    if (first === undefined || last === undefined) return;
-    if (hidden.length < LEAST_FOLDED || unfolded.has(first.id))
-      for (const step of hidden) rows.push({ kind: "step", step });
-    else rows.push({ kind: "folded", first, last, count: hidden.length, done: hidden.every(isDone) });
+    if (hidden.length >= LEAST_FOLDED) rows.push({ kind: "folded", steps: hidden, done: hidden.every(isDone) });
+    else for (const step of hidden) rows.push({ kind: "step", step });
     hidden = [];
   };
   for (const [index, step] of steps.entries()) {

@@ -2,7 +2,7 @@
 import type { JSX } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { nowMs } from "../data/clock.ts";
-import { foldedSteps, foundSteps, isLong, stepName } from "../data/folded-steps.ts";
+import { foldedSteps, foundSteps, isLong, type StepRow, stepName } from "../data/folded-steps.ts";
 import { countOf, durationText, expectedText, instantText } from "../data/format.ts";
 import { NODE_WORDS } from "../data/graphs.ts";
 import { type EarlierFailure, failedAttempts, pastOf } from "../data/revivals.ts";
@@ -62,23 +62,36 @@ export function StepList(props: StepListProps): JSX.Element {
           row.kind === "step" ? (
             <StepItem key={row.step.id} {...props} step={row.step} earlier={failures.get(row.step.id) ?? []} />
           ) : (
-            <li key={`before ${row.last.id}`}>
-              <button
-                type="button"
-                class="folded"
-                onClick={() => {
-                  toFocus.current = row.first.id;
-                  setUnfolded((before) => new Set([...before, row.first.id]));
-                }}
-              >
-                Show {countOf(row.count, "more step")}
-                {row.done && ", all completed"}: <bdi>{stepName(row.first)}</bdi> to <bdi>{stepName(row.last)}</bdi>
-              </button>
-            </li>
+            <FoldedSteps
+              key={`from ${row.steps[0]?.id}`}
+              row={row}
+              onUnfold={() => {
+                toFocus.current = row.steps[0]?.id ?? null;
+                setUnfolded((before) => new Set([...before, ...row.steps.map(({ id }) => id)]));
+              }}
+            />
           ),
         )}
       </ol>
     </>
+  );
+}
+
+interface FoldedStepsProps {
+  readonly row: Extract<StepRow, { kind: "folded" }>;
+  readonly onUnfold: () => void;
+}
+
+function FoldedSteps({ row: { steps, done }, onUnfold }: FoldedStepsProps): JSX.Element {
+  const [first] = steps;
+  const last = steps.at(-1);
+  return (
+    <li>
+      <button type="button" class="folded" onClick={onUnfold}>
+        Show {countOf(steps.length, "more step")}
+        {done && ", all completed"}: <bdi>{first && stepName(first)}</bdi> to <bdi>{last && stepName(last)}</bdi>
+      </button>
+    </li>
   );
 }
 

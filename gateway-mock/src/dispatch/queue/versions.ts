@@ -103,11 +103,9 @@ export class Versions {
 
   async #load(): Promise<Elsewhere | null> {
     try {
-      const connections = await this.#store.listConnections();
-      const others = connections.filter(
-        ({ gatewayId, silentMs }) => gatewayId !== this.#options.settings.gatewayId && silentMs < SILENT_MS,
-      );
-      return new Elsewhere(others);
+      const { gatewayId: exceptGatewayId } = this.#options.settings;
+      const others = await this.#store.listConnections({ exceptGatewayId });
+      return new Elsewhere(others.filter(({ silentMs }) => silentMs < SILENT_MS));
     } catch (error) {
       this.#options.log("warn", `The connections of other gateways could not be read: ${messageOf(error)}`);
       return null;

@@ -141,8 +141,7 @@ export class Presence {
   async #isElsewhere(instanceId: string): Promise<boolean> {
     const { store, settings, log } = this.#options;
     try {
-      const connections = await store.listConnections();
-      return connections.some((one) => one.instanceId === instanceId && one.gatewayId !== settings.gatewayId);
+      return (await store.listConnections({ instanceId, exceptGatewayId: settings.gatewayId })).length > 0;
     } catch (error) {
       log("debug", `The list of connections could not be read: ${messageOf(error)}`);
       return false;

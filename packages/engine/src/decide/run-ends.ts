@@ -1,5 +1,5 @@
 /** The ends of a run: completed, failed (its steps undone first), cancelled, and the retry of a failed pass. */
-import { type ErrorCode, isOfOtherCode, type PlainError, plainError } from "@holdfast/core";
+import { type ErrorCode, isNonDeterminism, type PlainError, plainError } from "@holdfast/core";
 import type { LogRow } from "@holdfast/store";
 
 import { completedRow, continuedRow, jsonRow, readStepRow, stepCompletedRow } from "../run/log-rows.ts";
@@ -34,7 +34,7 @@ export function continueAs(draft: Draft, data: unknown): void {
 export function fail(draft: Draft, error: PlainError): void {
   const { state } = draft;
   if (isSettled(draft, FAILURE_KEY)) return end(draft, "compensation" in error ? error : stoppedError(state, error));
-  if (isOfOtherCode(error) || (state.undoable.length === 0 && !draft.log.some(isUndoable))) return end(draft, error);
+  if (isNonDeterminism(error) || (state.undoable.length === 0 && !draft.log.some(isUndoable))) return end(draft, error);
   for (const [name, job] of draft.jobs) if (!isRunTimer(job.key)) dropJob(draft, name);
   for (const key of [...draft.waits]) if (draft.opened.has(key) || state.open.has(key)) dropWait(draft, key);
   draft.opened.clear();

@@ -58,8 +58,8 @@ function waitForEvent(draft: Draft, op: Op): boolean {
     ...(isSinceRun ? { since: "run" } : {}),
   };
   const { functionId, runId, eventText } = draft.state;
-  const of = { functionId, runId, place: `\`waitForEvent\` on "${name}"`, step: nameOf(op) };
-  const match = expression === undefined ? "" : draft.ctx.waitMatch(expression, eventText, of);
+  const ofStep = () => ({ functionId, runId, place: `\`waitForEvent\` on "${name}"`, step: nameOf(op) });
+  const match = expression === undefined ? "" : draft.ctx.waitMatch(expression, eventText, ofStep());
   const begins = waitUntil(draft, op, timeoutOf(op), wait, { match });
   if (isSinceRun && draft.waits.has(op.id)) lookForEarlier(draft, op.id);
   return begins;

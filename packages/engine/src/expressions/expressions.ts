@@ -173,7 +173,9 @@ export class Expressions {
 }
 
 /** Schedules and invocations make events that mostly lack what a condition is about. */
-const isInternal = (event: unknown): boolean => isRecord(event) && /^(inngest|holdfast)\//.test(String(event.name));
+/** Made by the engine itself. */
+export const isInternal = (event: unknown): boolean =>
+  isRecord(event) && /^(inngest|holdfast)\//.test(String(event.name));
 
 function compiled(source: string): Expression | HoldfastError {
   try {

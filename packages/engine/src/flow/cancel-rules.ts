@@ -56,8 +56,8 @@ export function cancelWaits(
   return rules.map(({ event, expression, timeout }, index) => {
     const due = timeout === null ? undefined : parseDue(timeout, nowMs);
     const expiresInMs = due ? Math.max(due.delayMs ?? 0, (due.untilMs ?? 0) - nowMs) : A_YEAR_MS;
-    const of = { functionId, runId, place: `\`cancelOn[${index}]\` on "${event}"` };
-    const match = expression === null ? "" : matchOf(expression, of);
+    const ofRule = () => ({ functionId, runId, place: `\`cancelOn[${index}]\` on "${event}"` });
+    const match = expression === null ? "" : matchOf(expression, ofRule());
     return {
       runId,
       key: cancelKey(index),

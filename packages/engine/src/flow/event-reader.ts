@@ -3,7 +3,7 @@ import { isRecord } from "@holdfast/protocol";
 import { plainName } from "@holdfast/store";
 import { sha256 } from "../digest.ts";
 import type { ExpressionData } from "../expressions/expression.ts";
-import type { ConditionPlace, Expressions } from "../expressions/expressions.ts";
+import { type ConditionPlace, type Expressions, isInternal } from "../expressions/expressions.ts";
 import { keyText } from "../expressions/values.ts";
 
 /** An event as triggers see it; its JSON is read only when something asks for it. */
@@ -42,6 +42,8 @@ export interface ShownKey {
 /** What `EventReader.key` says of a limit that has none. */
 export const NO_KEY = "";
 
+const NO_VALUE = keyText(null);
+const INVOKED = "inngest/function.invoked";
 const MAX_PRIORITY = 600;
 const MAX_SHOWN = 200;
 
@@ -74,37 +76,35 @@ export class EventReader {
 
   /** What a `key` option comes to: equal keys have equal text of few characters; no value is one of the values. */
   key(expression: string | null, place: KeyPlace): string {
-    return this.shownKey(expression, place).key;
+    return expression === null ? NO_KEY : digestText(this.#textOf(expression, place) ?? NO_VALUE);
   }
 
+  /** The same, with what it is for people. */
   shownKey(expression: string | null, place: KeyPlace): ShownKey {
-    return (
-      this.#keyOf(expression, place) ?? { key: digestText(keyText(null)), shown: `${shortened(expression)} = null` }
-    );
+    return expression === null ? { key: NO_KEY } : shownKey(expression, this.#textOf(expression, place) ?? NO_VALUE);
   }
 
   /** Of an option for which events with equal keys are the same; null: this one has no value, so it is like no other. */
   sameKey(expression: string | null, place: KeyPlace): ShownKey | null {
-    return this.#keyOf(expression, place);
+    if (expression === null) return { key: NO_KEY };
+    const text = this.#textOf(expression, place);
+    return text === null ? null : shownKey(expression, text);
   }
 
   /** Null: it has no value, which is said. */
-  #keyOf(expression: string | null, place: KeyPlace): ShownKey | null {
-    if (expression === null) return { key: NO_KEY };
+  #textOf(expression: string, place: KeyPlace): string | null {
     const value = this.#expressions.value(expression, this.#data()) ?? null;
-    if (value === null) {
-      this.#sayMissing(expression, place);
-      return null;
-    }
-    const text = keyText(value);
-    return { key: digestText(text), shown: `${shortened(expression)} = ${shortened(text)}` };
+    if (value !== null) return keyText(value);
+    this.#sayMissing(expression, place);
+    return null;
   }
 
   /** A field that was misspelt, most likely. */
   #sayMissing(expression: string, { functionId, option }: KeyPlace): void {
     const { event } = this.#data();
     const eventName = isRecord(event) ? String(event.name) : "";
-    if (isMadeWithoutData(eventName)) return;
+    // Schedules, and ends of runs, lack what a key is about; the data of an invocation are its caller's.
+    if (isInternal(event) && eventName !== INVOKED) return;
     const name = option === "idempotency" ? option : `${option}.key`;
     const what = `Function "${plainName(functionId)}": \`${name}\` (\`${shortened(expression)}\`)`;
     this.#expressions.hint(
@@ -140,10 +140,11 @@ export class EventReader {
   }
 }
 
-/** Schedules, and ends of runs, lack what a key is about; the data of an invocation are its caller's. */
-const isMadeWithoutData = (eventName: string): boolean =>
-  /^(inngest|holdfast)\//.test(eventName) && eventName !== "inngest/function.invoked";
+const shownKey = (expression: string, text: string): ShownKey => ({
+  key: digestText(text),
+  shown: `${shortened(expression)} = ${shortened(text)}`,
+});
 
-const shortened = (text: string | null): string => (text ?? "").slice(0, MAX_SHOWN);
+const shortened = (text: string): string => text.slice(0, MAX_SHOWN);
 
 export const digestText = (text: string): string => sha256(text).toString("hex").slice(0, 32);

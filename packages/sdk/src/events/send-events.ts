@@ -3,7 +3,7 @@
  * `send-http.ts` makes the call and repeats it.
  */
 import { type Clock, describeValue, HoldfastError, MAX_DURATION_MS, messageOf } from "@holdfast/core";
-import { EVENT_LIMITS, isRecord } from "@holdfast/protocol";
+import { EVENT_LIMITS, isRecord, NO_EVENT_KEY } from "@holdfast/protocol";
 import { traceFields } from "../telemetry/tracing.ts";
 import { attachedSchema, isStandardSchema, type OutgoingEvent, type SchemaMap, validateData } from "./event-types.ts";
 import { eventBase, type GatewayAccess } from "./gateway-access.ts";
@@ -199,7 +199,7 @@ function eventUrl(options: GatewayAccess): string {
       "An event key is required to send events: pass `eventKey`, set HOLDFAST_EVENT_KEY, or use a development gateway (`isDev: true` or HOLDFAST_DEV=1).",
     );
   }
-  const key = encodeURIComponent(options.eventKey?.reveal() ?? "NO_EVENT_KEY_SET");
+  const key = encodeURIComponent(options.eventKey?.reveal() ?? NO_EVENT_KEY);
   return new URL(`e/${key}`, base).href;
 }
 

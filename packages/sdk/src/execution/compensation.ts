@@ -2,7 +2,7 @@
  * Undoing the steps of a run that has failed, as steps of its own (docs/decisions/0028). `Pass` collects the
  * compensations while it replays the handler, and runs them here.
  */
-import { isOfOtherCode, type PlainError } from "@holdfast/core";
+import { isNonDeterminism, type PlainError } from "@holdfast/core";
 import { isRecord, normalizeError } from "@holdfast/protocol";
 import type { CompensationReport } from "../steps/errors.ts";
 import type { Journal } from "../steps/journal.ts";
@@ -69,7 +69,7 @@ export function abandonedEnd({ mode, ports }: PassOptions, hash: string): Handle
 
 /**
  * How the pass of a run that has failed ends where it is to undo something, and how many steps; undefined: it has nothing
- * to undo, or what failed is a deploy.
+ * to undo, or its code has changed.
  */
 export function undoingEnd(
   error: PlainError,
@@ -77,7 +77,7 @@ export function undoingEnd(
   { mode, ports }: PassOptions,
 ): { readonly end: HandlerEnd; readonly steps: number } | undefined {
   const steps = known.filter(({ progress, isRunning }) => progress === "done" || isRunning).length;
-  if (steps === 0 || isOfOtherCode(error)) return undefined;
+  if (steps === 0 || isNonDeterminism(error)) return undefined;
   const nowMs = ports.clock.nowMs();
   const isTargeted = mode.type === "targeted";
   const op = isTargeted ? abandonedOp(mode.hash, nowMs) : failureOp(error, known, nowMs);

@@ -106,7 +106,7 @@ export function unusableResult(what: string, reason: string, cause?: unknown): H
 /**
  * Whether the result of a body is to be awaited.
  * @param what names the step in the message
- * @throws HoldfastError `STEP_RESULT_INVALID` where it cannot be looked at
+ * @throws HoldfastError `STEP_RESULT_INVALID` where it cannot be read
  */
 export function isLater(value: unknown, what: string): boolean {
   const kind = typeof value;

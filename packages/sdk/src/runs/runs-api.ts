@@ -110,7 +110,8 @@ export interface RunsApi {
    */
   release(runId: string): Promise<boolean>;
   /**
-   * Makes a failed run try again what it could not undo. False: there was nothing to undo, or it was cancelled: cancelled runs are not undone.
+   * Makes a failed run try again what it could not undo. False: there was nothing to undo, or it was cancelled: cancelled
+   * runs are not undone.
    * @throws HoldfastError the gateway's code of what it refuses, such as `NOT_FOUND`; `RUNS_UNAVAILABLE`
    */
   retryCompensations(runId: string): Promise<boolean>;

@@ -74,7 +74,7 @@ export function endWaitInPlace(before: OpenPass, hash: string): NextPass {
   state.serial += 1;
   state.reports = without(before.reports, hash);
   state.untold = without(before.untold, hash);
-  if (state.untold !== before.untold) state.unstoredWaits -= toArray(before.untold).filter(isListening(hash)).length;
+  if (state.untold !== before.untold) state.unstoredWaits -= listeningIn(toArray(before.untold), hash);
   if (before.unsent === null && before.unanswered === null) state.stored += 1;
   else state.unsent = push(before.unsent, ended);
   if (settles) state.seen += 1;
@@ -172,7 +172,7 @@ function stored(state: OpenPass, answered: readonly OpText[]): NextPass {
   after.serial += 1;
   if (ops !== answered) after.unsent = concat(null, left);
   after.unanswered = null;
-  after.unstoredWaits -= state.unanswered?.parked.filter(isListening()).length ?? 0;
+  if (state.unanswered !== null) after.unstoredWaits -= listeningIn(state.unanswered.parked);
   after.seen = Math.max(state.seen, count);
   after.stored = count;
   const begun = begin(after);
@@ -276,11 +276,15 @@ function endWithAll(state: OpenPass): NextPass {
 /** A result of a body of this pass. */
 const isOwn = ({ text }: OpText): boolean => text !== "";
 
-/** A wait for an event or a signal; with a hash: this one. */
-function isListening(hash?: string): (report: StepReport) => boolean {
-  return (report) =>
-    report.type === "step" && report.step.listens === true && (hash === undefined || report.step.hash === hash);
+/** How many are waits for events or signals; with a hash: of this step. */
+function listeningIn(reports: readonly StepReport[], hash?: string): number {
+  let count = 0;
+  for (const report of reports) if (listens(report) && (hash === undefined || report.step.hash === hash)) count += 1;
+  return count;
 }
+
+const listens = (report: StepReport): report is Extract<StepReport, { type: "step" }> =>
+  report.type === "step" && report.step.listens === true;
 
 function without(reports: AppendList<StepReport>, hash: string): AppendList<StepReport> {
   const isIt = (report: StepReport): boolean => report.type === "step" && report.step.hash === hash;
@@ -298,7 +302,7 @@ function plan(state: OpenPass, step: FoundStep): OpenPass {
 }
 
 function park(state: OpenPass, report: StepReport): OpenPass {
-  const unstoredWaits = state.unstoredWaits + (isListening()(report) ? 1 : 0);
+  const unstoredWaits = state.unstoredWaits + (listens(report) ? 1 : 0);
   return { ...state, reports: push(state.reports, report), untold: push(state.untold, report), unstoredWaits };
 }
 

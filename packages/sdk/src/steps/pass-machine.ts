@@ -22,9 +22,11 @@ import type { FoundStep, HandlerEnd, OpenPass, PassEffect, PassEvent, PassState,
  * from earlier passes never come here.
  *
  * In place (`checkpoint` agreed on):
- * PASS-1. A found step that has a body and is due starts at once, unless PASS-12 or PASS-17 holds it; others are parked and reported when the pass ends. While
- *      bodies run, what was newly parked is reported in a checkpoint too, so that a sleep or a retry is timed from now
- *      on.
+ * PASS-1. A found step that has a body and is due starts at once, unless PASS-12 or PASS-17 holds it; others are parked and
+ *      reported when the pass ends. While bodies run, what was newly parked is reported in a checkpoint too, so that a
+ *      sleep or a retry is timed from now on.
+ * PASS-17. No body starts while a wait for an event or a signal that was found before it is not stored: what the body sends
+ *      may be what is waited for.
  * PASS-2. At most one checkpoint is unanswered; what finishes meanwhile goes into the next one, in the order of finishing.
  * PASS-3. Without looking ahead a step settles only after the checkpoint that carries it was stored.
  * PASS-4. The pass ends with all parked ops when nothing runs, nothing is unanswered or unsent, and it is quiet.
@@ -45,8 +47,6 @@ import type { FoundStep, HandlerEnd, OpenPass, PassEffect, PassEvent, PassState,
  * Told of what ends elsewhere (`results` agreed on as well):
  * PASS-16. A wait that the gateway has ended settles in the order in which that is heard: at once if all results before it
  *      have settled, else after them. It is not reported any more, and counts as stored when all before it are.
- * PASS-17. No body starts while a wait for an event or a signal that was found before it is not stored: what the body sends
- *      may be what is waited for.
  * PASS-15. After a stale answer or `stop` nothing that was held starts, and no reply is sent: what follows from a result
  *      that was not stored has no effect.
  * Plain:

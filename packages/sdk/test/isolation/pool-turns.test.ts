@@ -87,7 +87,7 @@ describe("Turns of a pool thread", () => {
     expect(posted.at(-1)).toMatchObject({ type: "DONE", json: { text: '{"tags":{}}', loss } });
   });
 
-  it("a result that cannot be looked at is refused as one on main is", async () => {
+  it("a result that cannot be read is refused as one on main is", async () => {
     give();
     const { proxy, revoke } = Proxy.revocable({}, {});
     revoke();

@@ -2,7 +2,7 @@
 import type { StoreBulk } from "../port/bulk.ts";
 import type { StoreGraphs } from "../port/graphs.ts";
 import type { LimitReads } from "../port/limits.ts";
-import type { EventKey, GraphRunKey, StoreReads } from "../port/reads.ts";
+import type { ConnectionFilter, EventKey, GraphRunKey, StoreReads } from "../port/reads.ts";
 import type { StoredRegistry } from "../port/registry.ts";
 import type { StoreRepairs } from "../port/repair.ts";
 import { MAX_OPEN_WINDOWS, type WaitingReads } from "../port/waiting.ts";
@@ -89,8 +89,12 @@ export class ReadsOnTables implements Reads {
     return this.#access.call(() => this.#tables.registry.recentBuilds(appId, version));
   }
 
-  listConnections(): ReturnType<Reads["listConnections"]> {
-    return this.#access.call(() => this.#tables.registry.connections());
+  listConnections({ instanceId, exceptGatewayId }: ConnectionFilter = {}): ReturnType<Reads["listConnections"]> {
+    return this.#access.call(() =>
+      this.#tables.registry
+        .connections()
+        .filter((one) => one.gatewayId !== exceptGatewayId && (instanceId ?? one.instanceId) === one.instanceId),
+    );
   }
 
   openRuns(runIds: readonly string[]): ReturnType<Reads["openRuns"]> {

@@ -25,7 +25,8 @@ export interface StoreReads {
    * runs of graphs, whichever of the environment they are of.
    */
   eventsOfKeys(keys: readonly EventKey[], ofGraphs?: GraphRunKey): Promise<readonly string[]>;
-  listConnections(): Promise<readonly ListedConnection[]>;
+  /** Newest first. */
+  listConnections(filter?: ConnectionFilter): Promise<readonly ListedConnection[]>;
   /** How many jobs there are by what they wait for. Of a long queue the count may be some seconds old. */
   queueDepth(): Promise<QueueDepth>;
   /** Of every table; may be some seconds old. */
@@ -34,6 +35,14 @@ export interface StoreReads {
   previewPrune(policy: RetentionPolicy, environment?: string): Promise<PrunePreview>;
   /** A cheap round trip, for readiness: one try, over within two seconds. */
   ping(): Promise<void>;
+}
+
+/** There may be ten thousand connections: who needs few of them asks for these. */
+export interface ConnectionFilter {
+  /** Only those of this worker. */
+  readonly instanceId?: string;
+  /** Only those of other gateways. */
+  readonly exceptGatewayId?: string;
 }
 
 export interface RunFilter {

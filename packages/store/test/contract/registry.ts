@@ -1,6 +1,6 @@
 /** The contract's part about apps, connections, tokens, and time that moves. */
 import { describe, expect, it } from "vitest";
-import type { AppRecord, Wake } from "../../src/index.ts";
+import type { AppRecord, ConnectionFilter, Wake } from "../../src/index.ts";
 import { type ContractBench, newId, seedRun } from "./harness.ts";
 
 const MINUTE_MS = 60_000;
@@ -308,6 +308,13 @@ export function registryContract(bench: ContractBench): void {
         { ...connection("c1", "DRAINING"), silentMs: 0 },
         { ...connection("c2", "READY"), silentMs: 0 },
       ]);
+      const ids = async (filter: ConnectionFilter) => (await bench.store.listConnections(filter)).map(({ id }) => id);
+      await bench.store.saveConnection({ ...connection("c3", "READY"), instanceId: `${gatewayId}-other` });
+      expect(await ids({ instanceId: `${gatewayId}-other` })).toEqual([`${gatewayId}-c3`]);
+      expect(await ids({ instanceId: `${gatewayId}-other`, exceptGatewayId: gatewayId })).toEqual([]);
+      expect(await ids({ instanceId: `${gatewayId}-other`, exceptGatewayId: "another" })).toEqual([`${gatewayId}-c3`]);
+      expect((await ids({ exceptGatewayId: gatewayId })).filter((id) => id.startsWith(gatewayId))).toEqual([]);
+      await bench.store.removeConnections([`${gatewayId}-c3`]);
       await bench.store.touchGateway(gatewayId);
       await bench.store.skipTime(HOUR_MS);
       expect((await own()).every(({ silentMs }) => silentMs < MINUTE_MS)).toBe(true);

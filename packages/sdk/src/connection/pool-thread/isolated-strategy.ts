@@ -35,8 +35,6 @@ export interface IsolatedStrategyDeps extends IsolatedFunctions {
   readonly test?: TestCalls | undefined;
   /** The module is there, the pass begins. */
   readonly onRunning: () => void;
-  /** A module could not be evaluated, and never can be in this thread. */
-  readonly onSpent: () => void;
 }
 
 /** Undefined: this app has no such isolated function. */
@@ -48,12 +46,7 @@ export function findIsolated(
 }
 
 export function createIsolatedStrategy(deps: IsolatedStrategyDeps): ExecutionStrategy {
-  const { watch, onRunning, onSpent, clock, timers, log, test } = deps;
-  const importModule: ImportModule = (href) =>
-    deps.importModule(href).catch((error: unknown) => {
-      onSpent();
-      throw error;
-    });
+  const { importModule, watch, onRunning, clock, timers, log, test } = deps;
   const clients = new Map(deps.clients.map((data) => [data.id, clientOf(data, deps.loggerOf(data.id))]));
   const strategies = new Map<IsolatedFunction, Promise<ExecutionStrategy>>();
   const load = async (fn: IsolatedFunction): Promise<ExecutionStrategy> => {

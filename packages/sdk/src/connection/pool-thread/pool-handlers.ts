@@ -13,8 +13,7 @@ import { createIsolatedStrategy, findIsolated, type IsolatedFunctions } from "./
 import { TestCalls } from "./test-calls.ts";
 
 export function createPoolHandlers(isolated: IsolatedFunctions, thread: ThreadOfPool): PoolHandlers {
-  const { slot, cells, clock, importModule, setPhase, onLent, onReturned, loggerOf, log } = thread;
-  let isSpent = false;
+  const { slot, cells, clock, importModule, isSpent, setPhase, onLent, onReturned, loggerOf, log } = thread;
   const ports = { clock, timers: systemTimers };
   const test = isolated.double && new TestCalls(isolated.double, clock);
   const handlers = new HandlerThread({
@@ -29,11 +28,8 @@ export function createPoolHandlers(isolated: IsolatedFunctions, thread: ThreadOf
         log,
         test,
         onRunning: () => setPhase("running"),
-        onSpent: () => {
-          isSpent = true;
-        },
       }),
-    isSpent: () => isSpent,
+    isSpent,
     main: {
       onLent: (turn, request) => {
         setPhase("loading");

@@ -15,36 +15,43 @@ export interface CodeFinder {
   known(code: CodeReference): Code | undefined;
   /** @throws HoldfastError `ISOLATE_MODULE_INVALID` */
   find(code: CodeReference): Promise<Code>;
-  /** A module could not be evaluated. Runtimes remember that: in this thread it never can be. */
+  /**
+   * Evaluates a module, once.
+   * @throws HoldfastError `ISOLATE_CONNECT`, `ISOLATE_LISTEN`; what the module throws
+   */
+  readonly importModule: (module: string) => Promise<Readonly<Record<string, unknown>>>;
+  /** A module could not be evaluated, or was refused. Runtimes remember that: in this thread it never can be used. */
   readonly isSpent: boolean;
   /** Code calls `connect()`. @throws HoldfastError `ISOLATE_CONNECT` */
   refuseConnect(): never;
   /** A module has done what it must not do here: it is not used, also where it has caught the error. */
   refuse(error: HoldfastError): void;
-  /** @throws HoldfastError `ISOLATE_CONNECT`, `ISOLATE_LISTEN` */
-  throwIfRefused(): void;
 }
 
-export function createCodeFinder(importModule: ImportModule): CodeFinder {
+export function createCodeFinder(load: ImportModule): CodeFinder {
   const found = new Map<string, Code>();
   let refused: HoldfastError | undefined;
   let isSpent = false;
-  const throwIfRefused = (): void => {
-    if (refused) throw refused;
+  const importModule: CodeFinder["importModule"] = async (module) => {
+    try {
+      const exported = await importOrRequire(load, module);
+      // Also where its module does not await connect().
+      if (refused) throw refused;
+      return exported as Readonly<Record<string, unknown>>;
+    } catch (error) {
+      isSpent = true;
+      throw error;
+    }
   };
   const keyOf = ({ kind, module, name }: CodeReference): string => `${kind}\n${module}\n${name}`;
   return {
     get isSpent() {
       return isSpent;
     },
+    importModule,
     known: (code) => found.get(keyOf(code)),
     find: async (code) => {
-      const exported = await evaluate(importModule, code).catch((error: unknown) => {
-        isSpent = true;
-        throw error;
-      });
-      // Also where its module does not await connect().
-      throwIfRefused();
+      const exported = await evaluate(importModule, code);
       const value = code.kind === "body" ? findIsolated(code.module, code.name) : exportOf(exported, code.name);
       if (typeof value !== "function") throw notFound(code, value);
       if (code.kind === "body") nameAnonymous(value, code.name);
@@ -62,7 +69,6 @@ export function createCodeFinder(importModule: ImportModule): CodeFinder {
       // Later on there is code that has been found and works; what ends the thread then names the refusal.
       if (evaluated.length > 0) refused ??= error;
     },
-    throwIfRefused,
   };
 }
 
@@ -81,7 +87,7 @@ export function whileEvaluated(): string {
 }
 
 /** Loaders that only know require(), such as those of -r, teach import() nothing. */
-export async function importOrRequire(importModule: ImportModule, module: string): Promise<unknown> {
+async function importOrRequire(importModule: ImportModule, module: string): Promise<unknown> {
   registering ??= registerTsx(importModule);
   await registering;
   evaluated.push(module);
@@ -112,9 +118,9 @@ function required(module: string, importCause: unknown): unknown {
   }
 }
 
-async function evaluate(importModule: ImportModule, { module }: CodeReference): Promise<unknown> {
+async function evaluate(importModule: CodeFinder["importModule"], { module }: CodeReference): Promise<unknown> {
   try {
-    return await importOrRequire(importModule, module);
+    return await importModule(module);
   } catch (cause) {
     if (HoldfastError.is(cause)) throw cause;
     throw new HoldfastError(

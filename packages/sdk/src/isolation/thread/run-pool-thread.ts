@@ -16,7 +16,7 @@ import type { LastWords } from "../shared/last-words.ts";
 import { packed } from "../shared/packed-messages.ts";
 import type { NamedSubject } from "../shared/subject-text.ts";
 import { type ThreadCells, threadCells } from "../shared/thread-cells.ts";
-import { type CodeFinder, createCodeFinder, importOrRequire, whileEvaluated } from "./code-finder.ts";
+import { type CodeFinder, createCodeFinder, whileEvaluated } from "./code-finder.ts";
 import { forwardingLogger } from "./forwarding-logger.ts";
 import { lastStack } from "./last-stack.ts";
 import { LeftBehind, loopTimes, whenIdleIsCounted } from "./left-behind.ts";
@@ -38,7 +38,9 @@ export interface ThreadOfPool {
   readonly slot: number;
   readonly cells: ThreadCells;
   readonly clock: Clock;
-  readonly importModule: (url: string) => Promise<Readonly<Record<string, unknown>>>;
+  readonly importModule: CodeFinder["importModule"];
+  /** A module could not be evaluated, and never can be in this thread. */
+  readonly isSpent: () => boolean;
   /** What the thread does now. */
   setPhase(phase: "loading" | "running"): void;
   /** The connection thread gave it a turn; its code has this long. */
@@ -83,11 +85,8 @@ class PoolThreadRunner {
     this.#turns = turns;
     turns.handlers = makeHandlers?.({
       ...{ slot: init.slot, cells: this.#cells, clock },
-      importModule: async (url) => {
-        const exported = await importOrRequire(importModule, url);
-        this.#finder.throwIfRefused();
-        return exported as Readonly<Record<string, unknown>>;
-      },
+      importModule: this.#finder.importModule,
+      isSpent: () => this.#finder.isSpent,
       setPhase: (phase) => turns.setPhase(phase),
       onLent: (turn, subject, budgetMs) => {
         turns.lend(turn, subject);
