@@ -1,11 +1,14 @@
 import { silentLog } from "@holdfast/core";
+import type { ConnectionFilter } from "@holdfast/store";
 import { fakeClock } from "@holdfast/testing";
 import { expect, test } from "vitest";
 import type { DispatcherOptions } from "../../src/dispatch/ports.ts";
 import { Versions } from "../../src/dispatch/queue/versions.ts";
 
-function versionsOf(connections: readonly object[]): Versions {
-  const store = { listConnections: async () => connections };
+function versionsOf(connections: readonly { readonly gatewayId: string }[]): Versions {
+  const listConnections = async ({ exceptGatewayId }: ConnectionFilter): Promise<readonly object[]> =>
+    connections.filter((one) => one.gatewayId !== exceptGatewayId);
+  const store = { listConnections };
   const options = { store, clock: fakeClock(), log: silentLog, settings: { gatewayId: "here" } };
   return new Versions(options as unknown as DispatcherOptions);
 }
