@@ -201,7 +201,9 @@ test("a loop has its progress while it runs, and what had begun when the run end
     const { runId } = started as { runId: string };
     const page = await dashboard.open(`${world.url}/ui/runs/${runId}`);
     await page.locator("#node-each").getByText("running · loop · 0 of 3 iterations").waitFor();
-    await expect.poll(() => state(page, "mail")).toBe("running");
+    // The wait is stored: an event that came before it would not end it.
+    await expect.poll(() => state(page, "reply")).toBe("running");
+    expect(await state(page, "mail")).toBe("running");
     await world.api.send({ name: "mails/reply", data: {} });
     await page.locator("#node-each").getByText("running · loop · 1 of 3 iterations").waitFor();
     const drawn = (node: string) => page.locator(`.node[data-node="${node}"] .iterations`).textContent();

@@ -43,6 +43,8 @@ const MAX_FRAMES = 50;
 const MAX_ASKED = 4;
 /** How many characters of source map addresses are kept: a map inside of its script is part of them. */
 const MAX_MAP_CHARS = 32 * 1024 * 1024;
+/** How often main is stopped again, where another session let it go on before it could be asked. */
+const MAX_STOPS_AGAIN = 3;
 /** Main goes on after this, whatever became of the answers. */
 const MAX_PAUSE_MS = 1_000;
 
@@ -69,6 +71,9 @@ export function captureMainStack(timers: Timers, handlers: CaptureHandlers): Mai
   let limit: TimerHandle | undefined;
   let session: Session | undefined;
   let unanswered = 0;
+  let stops = 0;
+  /** What an earlier stop showed, of which the execution is not known. */
+  let partial: MainSnapshot | undefined;
   const post: Post = (method, params, answered) => {
     unanswered += 1;
     session?.post(method, params, (error, answer) => {
@@ -107,7 +112,18 @@ export function captureMainStack(timers: Timers, handlers: CaptureHandlers): Mai
   const fail = (error: unknown): void => {
     if (!open) return;
     close();
-    handlers.onFailed(messageOf(error));
+    if (partial) handlers.onSnapshot(partial);
+    else handlers.onFailed(messageOf(error));
+  };
+  const take = (snapshot: MainSnapshot): void => {
+    if (!open) return;
+    if (snapshot.execution === undefined && stops <= MAX_STOPS_AGAIN) {
+      partial ??= snapshot;
+      return post("Debugger.pause");
+    }
+    close();
+    // By now main may do something else: it counts only if it still belongs to a function.
+    handlers.onSnapshot(partial && (snapshot.execution ?? null) === null ? partial : snapshot);
   };
 
   try {
@@ -121,9 +137,10 @@ export function captureMainStack(timers: Timers, handlers: CaptureHandlers): Mai
     });
     session.on("Debugger.paused", (message) => {
       stopped = true;
+      stops += 1;
       if (!open) return post("Debugger.resume");
       limit ??= timers.set(MAX_PAUSE_MS, () => fail(new Error("The main thread's debugger did not respond.")));
-      inspectPause(post, message, scripts, { ...handlers, close, isOpen: () => open });
+      inspectPause(post, message, scripts, take);
     });
     session.connectToMainThread();
     connected = true;
@@ -153,16 +170,11 @@ function newSession(): Session {
 /** Sends the debugger a message; every one has an answer, and they come in the order of the messages. */
 type Post = (method: string, params?: object, answered?: (error: Error | null, answer?: object) => void) => void;
 
-interface PauseContext extends Pick<CaptureHandlers, "onSnapshot"> {
-  readonly close: () => void;
-  readonly isOpen: () => boolean;
-}
-
 function inspectPause(
   post: Post,
   message: InspectorNotification<Debugger.PausedEventDataType>,
   scripts: ReadonlyMap<string, Script>,
-  { onSnapshot, close, isOpen }: PauseContext,
+  take: (snapshot: MainSnapshot) => void,
 ): void {
   const answers: unknown[] = [];
   let frames: RawFrame[] = [];
@@ -179,11 +191,7 @@ function inspectPause(
     }
   } finally {
     // The answers come first: messages are answered in their order.
-    post("Debugger.resume", undefined, () => {
-      if (!isOpen()) return;
-      close();
-      onSnapshot({ frames, execution: parsed(answers) });
-    });
+    post("Debugger.resume", undefined, () => take({ frames, execution: parsed(answers) }));
   }
 }
 
