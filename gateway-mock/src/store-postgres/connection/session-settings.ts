@@ -12,6 +12,8 @@ export type SettingsBy = "startup" | "statements";
 const SETTINGS = {
   statement_timeout: 30_000,
   idle_in_transaction_session_timeout: 15_000,
+  // What comes after a lock in a transaction is to see what those wrote whom the lock has waited for.
+  default_transaction_isolation: "read committed",
   // Tables that were empty when a plan was made must not be read from end to end once they are full.
   enable_seqscan: "off",
   // Every statement is prepared once and short: planning it again costs more than it could save.
