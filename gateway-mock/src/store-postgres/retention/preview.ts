@@ -10,16 +10,21 @@ import { dueSpans, type Span } from "./spans.ts";
 /** Of a large partition a sample of its pages is counted: all of it may take longer than a statement may. */
 const COUNT = `SELECT seen::float8 AS seen, gone::float8 AS gone, ${msOf("oldest")} AS oldest_ms,
   CASE WHEN c.reltuples > ${100_000} THEN c.reltuples END::float8 AS rows
-FROM pg_class c, holdfast.count_past($1, $2, $3::text::jsonb, now(), c.reltuples > ${100_000}, $4)
+FROM pg_class c, holdfast.preview_past($1, $2, $3::text::jsonb, now(), c.reltuples > ${100_000}, $4)
 WHERE c.oid = format('holdfast.%I', $2::text)::regclass`;
 
 interface Counted {
+  /** Of all environments. */
   readonly seen: number;
   readonly gone: number;
   readonly oldest_ms: number | null;
-  /** How many it has altogether, where `seen` are a sample of them; of all environments. */
+  /** How many it has altogether, where `seen` are a sample of them. */
   readonly rows: number | null;
 }
+
+/** The oldest run that is younger than what was counted. */
+const YOUNGER = `SELECT r.id FROM holdfast.runs r WHERE r.id >= $1 AND ($2::text IS NULL
+  OR $2 = CASE WHEN r.function_id LIKE '@@%' THEN split_part(r.function_id, ':', 1) ELSE '@@' END) ORDER BY r.id LIMIT 1`;
 
 /** Names of an environment begin so. */
 const prefixOf = (environment: string): string =>
@@ -50,12 +55,8 @@ export async function previewPrune(
       if (gone > 0) result.bytes += Math.round((await bytesBetween(database, kind, fromId, toId)) * (gone / seen));
     }
   }
-  const younger = await database.query<{ id: string | null }>(
-    "SELECT min(id) AS id FROM holdfast.runs WHERE id >= $1",
-    [old.at(-1)?.toId ?? ""],
-  );
-  const [id] = younger.flatMap((row) => row.id ?? []);
-  if (id !== undefined) ages.push(ulidTimeMs(id));
+  const [younger] = await database.query<{ id: string }>(YOUNGER, [old.at(-1)?.toId ?? "", prefix]);
+  if (younger !== undefined) ages.push(ulidTimeMs(younger.id));
   return { ...result, oldestRunMs: ages.length === 0 ? null : Math.min(...ages) };
 }
 
