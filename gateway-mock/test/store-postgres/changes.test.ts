@@ -121,6 +121,26 @@ describe("rows that are committed late", () => {
   });
 });
 
+describe("numbers that are left out", () => {
+  it("are looked through once, so that a reader behind them gets to the end", async () => {
+    const reader = hasty();
+    const start = await reader.logEnd();
+    // As after a loss of commits.
+    await bench.db.sql`SELECT setval('holdfast.run_log_seq', (SELECT last_value FROM holdfast.run_log_seq) + 67108864)`;
+    const run = await seedLeased(bench.store);
+    const found: LogChange[] = [];
+    let position = start;
+    let isEnd = false;
+    for (let pages = 0; pages < 100 && !isEnd; pages += 1) {
+      const page = await reader.readChanges({ after: position, scope: ALL, limit: 1000 });
+      found.push(...page.changes);
+      ({ position, isEnd } = page);
+    }
+    expect(isEnd).toBe(true);
+    expect(keysOf(found)).toEqual((await stored([])).filter((key) => key.startsWith(run.runId)));
+  });
+});
+
 describe("many writers at once", () => {
   it("readers that change places in the middle of pages get every row, and none twice", async () => {
     const before = await stored([]);

@@ -90,6 +90,7 @@ export interface ChangesDatabase {
 
 export function changesOf({ query, options: { timers, monotonicMs } }: ChangesDatabase): StoreChanges {
   const floor = new LogFloor({ query, timers, monotonicMs });
+  const reader: Reader = { query, floor, begun: { next: START.seen, floor: 0 } };
   return {
     logStart: writePosition(START),
     async logEnd() {
@@ -97,11 +98,22 @@ export function changesOf({ query, options: { timers, monotonicMs } }: ChangesDa
       const [row] = await query<{ snapshot: Snapshot }>("SELECT pg_current_snapshot()::text AS snapshot");
       return writePosition({ seen: row?.snapshot ?? START.seen, floor: known, within: null });
     },
-    readChanges: (request) => readChanges(query, floor, request),
+    readChanges: (request) => readChanges(reader, request),
   };
 }
 
-async function readChanges(query: Query, floor: LogFloor, request: ChangeRequest): Promise<ChangePage> {
+interface Reader {
+  readonly query: Query;
+  readonly floor: LogFloor;
+  /**
+   * The last stage that began with what was visible then, and which numbers were settled. It may have many pages: where
+   * numbers were left out, as after a loss of commits, its windows are empty, and the next stage is not to go through them.
+   */
+  begun: { readonly next: Snapshot; readonly floor: number };
+}
+
+async function readChanges(reader: Reader, request: ChangeRequest): Promise<ChangePage> {
+  const { query, floor } = reader;
   const after = readPosition(request.after);
   const until = request.until === undefined ? null : readPosition(request.until);
   const known = await floor.current();
@@ -128,6 +140,7 @@ async function readChanges(query: Query, floor: LogFloor, request: ChangeRequest
   const [first] = rows;
   if (!first || first.is_ahead) throw invalidPosition("that place is not in this gateway's database");
   const next = stage.next ?? first.snapshot;
+  if (stage.next === null) reader.begun = { next, floor: known };
   const found = rows.filter((row) => row.run_id !== null);
   const changes = found.slice(0, limit).map((row) => changeOf(row, stage, next));
   const last = changes.at(-1);
@@ -136,7 +149,7 @@ async function readChanges(query: Query, floor: LogFloor, request: ChangeRequest
     const position = placed(stage, next, { seq: ceiling, runId: LAST_RUN });
     return { changes, position, isEnd: false, isTooOld: false };
   }
-  const reached = reachedBy(stage, next, Math.max(known, stage.floor), until);
+  const reached = reachedBy(stage, next, reader.begun.next === next ? reader.begun.floor : 0, until);
   const isEnd = until === null || nextStage(reached, until) === null;
   return {
     changes,
@@ -152,11 +165,10 @@ const functionsOf = ({ scope }: ChangeRequest): string | null =>
 const placed = ({ seen, floor }: Stage, next: Snapshot, upTo: RowPlace): string =>
   writePosition({ seen, floor, within: { next, upTo } });
 
-/** A page that held the rest of its stage. Where the snapshot is an older one, only what was settled then is. */
-function reachedBy(stage: Stage, next: Snapshot, known: number, until: Position | null): Position {
+/** A page that held the rest of its stage. Only what was settled when its snapshot was taken is settled. */
+function reachedBy(stage: Stage, next: Snapshot, settled: number, until: Position | null): Position {
   if (stage.upTo) return { seen: stage.seen, floor: stage.floor, within: { next, upTo: stage.upTo } };
-  if (stage.next === null) return { seen: next, floor: known, within: null };
-  return { seen: next, floor: until?.seen === next ? Math.max(stage.floor, until.floor) : stage.floor, within: null };
+  return { seen: next, floor: Math.max(stage.floor, settled, until?.seen === next ? until.floor : 0), within: null };
 }
 
 function changeOf(row: ChangeRow, stage: Stage, next: Snapshot): LogChange {
