@@ -174,6 +174,31 @@ test("a turn whose thread ends before it has begun with it goes to the next thre
   expect(test.pool.debugState()).toMatchObject({ crashes: 1, threads: 1 });
 });
 
+test("large arguments are there for every thread that a turn is given to", async () => {
+  await using code = await isolatedModule(`isolated(import.meta.url, "length", (text) => text.length);`);
+  const spawn = poolThreadSpawner(await loadPoolScript());
+  let kills = 1;
+  await using test = await testPool(
+    { threads: 1 },
+    {
+      spawn: (...given) => {
+        const thread = spawn(...given);
+        const post = thread.port.postMessage.bind(thread.port);
+        thread.port.postMessage = (posted: unknown, transfer) => {
+          // The message is on its way, and the thread ends before it reads it.
+          const isLost = kills > 0;
+          kills -= 1;
+          if (isLost) void thread.worker.terminate();
+          post(posted, transfer ?? []);
+        };
+        return thread;
+      },
+    },
+  );
+  expect(resultOf(await test.run(code.url, "length", { args: ["x".repeat(1_000_000)] }))).toBe(1_000_000);
+  expect(test.pool.debugState()).toMatchObject({ crashes: 1, threads: 1 });
+});
+
 test("POOL-12: while the process cannot start threads a step waits, and the log says so; a check fails at once", async () => {
   await using code = await isolatedModule(`isolated(import.meta.url, "one", () => 1);`);
   const spawn = poolThreadSpawner(await loadPoolScript());

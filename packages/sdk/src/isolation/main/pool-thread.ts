@@ -91,7 +91,7 @@ export class PoolThread {
   }
 
   /** @throws whatever `postMessage` throws for a value that cannot cross */
-  post(command: PoolCommand, transfer?: readonly (ArrayBuffer | MessagePort)[]): void {
+  post(command: PoolCommand, transfer?: readonly MessagePort[]): void {
     this.#thread?.port.postMessage(packed(command), transfer);
   }
 

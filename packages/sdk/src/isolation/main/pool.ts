@@ -49,8 +49,6 @@ import { failedTurn, LOAD_MS } from "./turn-failures.ts";
 
 const START_BACKOFF: BackoffPolicy = { baseMs: 100, factor: 2, maxMs: 10_000, jitter: 0.2 };
 const MIN_IDLE_CHECK_MS = 5;
-/** Larger arguments are moved to the thread instead of copied. */
-const TRANSFER_BYTES = 64 * 1024;
 
 interface Turn extends GivenTurn {
   readonly sinceMs: number;
@@ -106,11 +104,10 @@ export class IsolationPool {
     } catch (error) {
       return Promise.resolve({ type: "failed", thrown: readThrown(unsendable(subject, error)), timing: null });
     }
-    const isMoved = input instanceof Uint8Array && input.byteLength > TRANSFER_BYTES;
-    const transfer = isMoved ? [(input as Uint8Array<ArrayBuffer>).buffer] : undefined;
     const version = ISOLATION_VERSION;
+    // Copied, not moved: another thread may be given the turn, and needs them too.
     const send: GivenTurn["send"] = (thread, turn, announces, asOf) =>
-      thread.post({ type: "RUN_BODY", version, turn, code, subject, input, announces, asOf }, transfer);
+      thread.post({ type: "RUN_BODY", version, turn, code, subject, input, announces, asOf });
     const confirmation = whenConfirmed && { whenConfirmed, asOf: readClocks(this.#deps.clock) };
     return this.#submit({ subject, budgetMs, send, module: code.module, confirmation, onBegun }, { memoryMb }, signal);
   }
