@@ -18,6 +18,7 @@ export const MAX_STEP_ID_LENGTH = 256;
 /** Ids that start so are ours. */
 export const RESERVED_PREFIX = "holdfast/";
 const CACHE_SIZE = 5_000;
+const SURROGATE = /[\ud800-\udfff]/;
 
 const cache = new Map<string, string>();
 
@@ -50,7 +51,7 @@ export class StepNames {
         `The step id "${id}" is reserved: ids must not start with "${RESERVED_PREFIX}".`,
       );
     }
-    return this.#take(id);
+    return this.#take(wellFormed(id));
   }
 
   #take(id: string): StepIdentity {
@@ -63,6 +64,14 @@ export class StepNames {
       return { hash: hashStepId(fullId), id, index, fullId };
     }
   }
+}
+
+/**
+ * As the hash and the store have it: half a character, which is what a cut leaves of an emoji, is U+FFFD there. Otherwise
+ * ids that differ in such a half alone would be one step.
+ */
+function wellFormed(id: string): string {
+  return SURROGATE.test(id) ? Buffer.from(id).toString() : id;
 }
 
 /** The identity of one of our own steps, of which there is one in a run. */

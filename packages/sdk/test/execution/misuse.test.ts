@@ -70,6 +70,19 @@ describe.each([true, false])("Misuse, in place: %s", (inPlace) => {
     expect(await engine.run()).toMatchObject({ status: "failed", value: { code: "STEP_NESTED" } });
   });
 
+  test("ids that were cut in the middle of a character name different steps", async () => {
+    const engine = engineFor(
+      async ({ step }) => {
+        const grinning = await step.run("reserve \u{1f600}".slice(0, -1), () => "grinning");
+        const circled = await step.run("reserve \u{1f900}".slice(0, -1), () => "circled");
+        const whole = await step.run("reserve \u{1f600}", () => "whole");
+        return [grinning, circled, whole];
+      },
+      { inPlace },
+    );
+    expect(await engine.run()).toMatchObject({ status: "completed", value: ["grinning", "circled", "whole"] });
+  });
+
   test("the error of a nested step may be caught", async () => {
     const engine = engineFor(
       ({ step }) =>
