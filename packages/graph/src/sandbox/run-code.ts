@@ -13,6 +13,8 @@ import { PRELUDE } from "./prelude.ts";
 export const MAX_RESULT_CHARS = 4 * 1024 * 1024;
 const MAX_LINES = 1_000;
 const MAX_LINE_CHARS = 10_000;
+/** Of all lines: they are stored with the result, which may have 4 MiB with them. */
+const MAX_LOG_CHARS = 256 * 1024;
 /** Of the code's own stack; deeper recursion is an error in the code. */
 const MAX_STACK_BYTES = 256 * 1024;
 const JOBS_A_TURN = 100;
@@ -112,9 +114,12 @@ interface Evaluation {
 /** @returns the JSON of the result */
 function evaluate(vm: QuickJSContext, runtime: QuickJSRuntime, evaluation: Evaluation): string {
   const { job, deadline, limit, lines } = evaluation;
+  let left = MAX_LOG_CHARS;
   const write = vm.newFunction("write", (level, text) => {
-    if (lines.length >= MAX_LINES) return;
-    lines.push({ level: levelOf(vm.getString(level)), text: vm.getString(text).slice(0, MAX_LINE_CHARS) });
+    if (lines.length >= MAX_LINES || left === 0) return;
+    const line = copiedUpTo(Math.min(MAX_LINE_CHARS, left), vm.getString(text));
+    left -= line.length;
+    lines.push({ level: levelOf(vm.getString(level)), text: line });
   });
   const ctx = vm.newString(ctxText(job.ctx));
   const code = vm.newString(job.code);
@@ -135,6 +140,11 @@ function evaluate(vm: QuickJSContext, runtime: QuickJSRuntime, evaluation: Evalu
   const [kind, text] = ["kind", "text"].map((name) => vm.getProp(state.value, name).consume((each) => vm.dump(each)));
   state.value.dispose();
   return readState(job, limit, { kind: String(kind), message: String(text) });
+}
+
+/** A slice would keep the whole text in memory, and code may write a thousand of them. */
+function copiedUpTo(maxChars: number, text: string): string {
+  return text.length <= maxChars ? text : Buffer.from(text.slice(0, maxChars), "utf16le").toString("utf16le");
 }
 
 interface EndState {

@@ -1,3 +1,5 @@
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
 import type { CodeResult } from "../../src/nodes/code-job.ts";
 import { MAX_RESULT_CHARS, runCode } from "../../src/sandbox/run-code.ts";
@@ -50,6 +52,22 @@ test("the console goes to the log, by level, and has a limit", async () => {
   expect(flood.lines).toHaveLength(1_000);
   const long = await run("console.log('x'.repeat(1e6))");
   expect(long.lines[0]?.text).toHaveLength(10_000);
+});
+
+test("lines that are cut leave nothing of the rest in memory", async () => {
+  const beforeBytes = process.memoryUsage().heapUsed;
+  const { lines } = await run("const s = 'x'.repeat(16e6); for (let i = 0; i < 20; i++) console.log(s + i);");
+  expect(lines).toHaveLength(20);
+  expect(lines.every(({ text }) => text.length === 10_000)).toBe(true);
+  setFlagsFromString("--expose-gc");
+  runInNewContext("gc")();
+  expect(process.memoryUsage().heapUsed - beforeBytes).toBeLessThan(100_000_000);
+});
+
+test("all that code writes stays small, since it is stored with the result", async () => {
+  const { lines, output } = await run("for (let i = 0; i < 600; i++) console.log('€'.repeat(1e4)); return 1");
+  expect(output).toBe(1);
+  expect(lines.reduce((sum, { text }) => sum + text.length, 0)).toBe(256 * 1024);
 });
 
 test("an error says what it is and where it was thrown", async () => {
