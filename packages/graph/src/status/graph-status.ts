@@ -103,6 +103,8 @@ const ENDED: ReadonlySet<string> = new Set(["COMPLETED", "FAILED", "CANCELLED"])
 const MAX_LISTED = 10_000;
 /** Characters of inputs and outputs that are shown of all nodes: each may have the same large value. */
 const MAX_SHOWN_CHARS = 16 * 1024 * 1024;
+/** Answers to `http` nodes may be lists within lists without end, which could not be written as JSON again. */
+const MAX_SHOWN_DEPTH = 1_000;
 
 /** The state of a run's nodes. What the record does not have, as inputs that no longer can be filled in, is left out. */
 export function statusOfGraph(record: RunRecord): GraphStatus {
@@ -273,18 +275,15 @@ class Replay {
     }
   }
 
-  /** Undefined when there is no room for it. */
+  /** Undefined when there is no room for it, or it is too deep. */
   #shown(value: unknown): unknown {
     if (value === undefined) return undefined;
-    const size = measureJson(value, { maxChars: this.#left, maxDepth: MAX_DEPTH });
+    const size = measureJson(value, { maxChars: this.#left, maxDepth: MAX_SHOWN_DEPTH });
     if (size.ok) this.#left -= size.chars;
-    if (size.ok || size.reason !== "size") return value;
+    if (size.ok || size.reason === "type") return value;
     this.isCut = true;
     return undefined;
   }
 }
 
 const isTooLarge = (error: unknown): boolean => HoldfastError.is(error) && error.code === "GRAPH_VALUE_TOO_LARGE";
-
-/** Of any value that a run has; so deep, only its size counts. */
-const MAX_DEPTH = 10_000;
