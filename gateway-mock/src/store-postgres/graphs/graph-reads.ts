@@ -67,8 +67,10 @@ WHERE uid = $1 AND ($2::int IS NULL OR version < $2) ORDER BY version DESC LIMIT
     },
     async oldGraphTests(olderThanMs, limit) {
       const rows = await query<{ run_id: string }>(
-        `SELECT run_id FROM holdfast.graph_runs WHERE test AND created_at < now() - $1::float8 * interval '1 millisecond'
-ORDER BY created_at, run_id LIMIT $2`,
+        `SELECT g.run_id FROM holdfast.graph_runs g
+WHERE g.test AND g.created_at < now() - $1::float8 * interval '1 millisecond'
+  AND NOT EXISTS (SELECT FROM holdfast.run_holds h WHERE h.run_id = g.run_id OFFSET 0)
+ORDER BY g.created_at, g.run_id LIMIT $2`,
         [olderThanMs, limit],
       );
       return rows.map(({ run_id }) => run_id);

@@ -185,10 +185,10 @@ export class Graphs {
     return found ? { environment: found.environment, tenant: found.tenant, id: found.id } : null;
   }
 
-  oldTests(olderThanMs: number, limit: number): string[] {
+  oldTests(olderThanMs: number, limit: number, isOnHold: (runId: string) => boolean): string[] {
     const beforeMs = this.#parts.clock.nowMs() - olderThanMs;
     return [...this.#marks]
-      .filter(([, { test, markedMs }]) => test && markedMs < beforeMs)
+      .filter(([runId, { test, markedMs }]) => test && markedMs < beforeMs && !isOnHold(runId))
       .sort(([a, { markedMs: x }], [b, { markedMs: y }]) => x - y || byText(a, b))
       .slice(0, limit)
       .map(([runId]) => runId);

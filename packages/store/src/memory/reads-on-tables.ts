@@ -198,7 +198,8 @@ export class ReadsOnTables implements Reads {
   }
 
   oldGraphTests(olderThanMs: number, limit: number): ReturnType<Reads["oldGraphTests"]> {
-    return this.#access.call(() => this.#tables.graphs.oldTests(olderThanMs, limit));
+    const isOnHold = (runId: string): boolean => (this.#tables.runs.get(runId)?.hold ?? null) !== null;
+    return this.#access.call(() => this.#tables.graphs.oldTests(olderThanMs, limit, isOnHold));
   }
 
   tableSizes(): ReturnType<Reads["tableSizes"]> {

@@ -123,7 +123,7 @@ export interface StoreGraphs {
   graphRuns(runIds: readonly string[]): Promise<ReadonlyMap<string, GraphRunMark>>;
   /** By uid, what definitions are called; those that are deleted are left out. */
   graphNames(uids: readonly string[]): Promise<ReadonlyMap<string, GraphName>>;
-  /** Tests that were started longer ago than that, the oldest first. */
+  /** Tests that were started longer ago than that and are not on hold, the oldest first. */
   oldGraphTests(olderThanMs: number, limit: number): Promise<readonly string[]>;
   /** Makes the jobs of schedules that are missing, of what is published still in this version; takes none away. */
   repairGraphCrons(crons: readonly (NewCron & { readonly uid: string; readonly version: number })[]): Promise<void>;

@@ -293,7 +293,9 @@ export function graphsContract(bench: ContractBench): void {
       expect(await bench.store.deleteGraph(nameOf(again), false)).toBe("deleted");
     });
 
-    it("tests that are a day old are found, the oldest first", async () => {
+    it("tests that are a day old and not on hold are found, the oldest first", async () => {
+      const onHold = await seed({ uid: "", version: null, test: true });
+      await bench.store.holdRun(onHold.runId, "it is looked into");
       const old = await seed({ uid: "", version: null, test: true });
       await seed({ uid: "", version: null, test: false });
       expect(await bench.store.oldGraphTests(DAY_MS, 10)).not.toContain(old.runId);
@@ -302,6 +304,7 @@ export function graphsContract(bench: ContractBench): void {
       const found = await bench.store.oldGraphTests(DAY_MS, 10);
       expect(found).toContain(old.runId);
       expect(found).not.toContain(young.runId);
+      expect(found).not.toContain(onHold.runId);
       expect(await bench.store.oldGraphTests(DAY_MS, 1)).toHaveLength(1);
     });
   });

@@ -71,9 +71,7 @@ export function captureMainStack(timers: Timers, handlers: CaptureHandlers): Mai
   let limit: TimerHandle | undefined;
   let session: Session | undefined;
   let unanswered = 0;
-  let stops = 0;
-  /** What an earlier stop showed, of which the execution is not known. */
-  let partial: MainSnapshot | undefined;
+  const stops = new Stops();
   const post: Post = (method, params, answered) => {
     unanswered += 1;
     session?.post(method, params, (error, answer) => {
@@ -112,32 +110,22 @@ export function captureMainStack(timers: Timers, handlers: CaptureHandlers): Mai
   const fail = (error: unknown): void => {
     if (!open) return;
     close();
-    if (partial) handlers.onSnapshot(partial);
+    if (stops.partial) handlers.onSnapshot(stops.partial);
     else handlers.onFailed(messageOf(error));
   };
-  const take = (snapshot: MainSnapshot): void => {
+  const take = (seen: MainSnapshot): void => {
     if (!open) return;
-    if (snapshot.execution === undefined && stops <= MAX_STOPS_AGAIN) {
-      partial ??= snapshot;
-      return post("Debugger.pause");
-    }
+    const snapshot = stops.add(seen);
+    if (!snapshot) return post("Debugger.pause");
     close();
-    // By now main may do something else: it counts only if it still belongs to a function.
-    handlers.onSnapshot(partial && (snapshot.execution ?? null) === null ? partial : snapshot);
+    handlers.onSnapshot(snapshot);
   };
 
   try {
     session = newSession();
-    const scripts = new Map<string, Script>();
-    let mapChars = 0;
-    session.on("Debugger.scriptParsed", ({ params }) => {
-      const sourceMapUrl = params.sourceMapURL ?? "";
-      mapChars += sourceMapUrl.length;
-      scripts.set(params.scriptId, { url: params.url, sourceMapUrl: mapChars > MAX_MAP_CHARS ? "" : sourceMapUrl });
-    });
+    const scripts = scriptsOf(session);
     session.on("Debugger.paused", (message) => {
       stopped = true;
-      stops += 1;
       if (!open) return post("Debugger.resume");
       limit ??= timers.set(MAX_PAUSE_MS, () => fail(new Error("The main thread's debugger did not respond.")));
       inspectPause(post, message, scripts, take);
@@ -165,6 +153,36 @@ export function captureMainStack(timers: Timers, handlers: CaptureHandlers): Mai
 function newSession(): Session {
   const inspector = process.getBuiltinModule("node:inspector");
   return new inspector.Session();
+}
+
+/** Scripts by id, as the debugger hears of them. */
+function scriptsOf(session: Session): ReadonlyMap<string, Script> {
+  const scripts = new Map<string, Script>();
+  let mapChars = 0;
+  session.on("Debugger.scriptParsed", ({ params }) => {
+    const sourceMapUrl = params.sourceMapURL ?? "";
+    mapChars += sourceMapUrl.length;
+    scripts.set(params.scriptId, { url: params.url, sourceMapUrl: mapChars > MAX_MAP_CHARS ? "" : sourceMapUrl });
+  });
+  return scripts;
+}
+
+/** What the stops of one inspection have shown. */
+class Stops {
+  /** What the first stop showed, of which the execution is not known. */
+  partial: MainSnapshot | undefined;
+  #count = 0;
+
+  /** @returns what is known of main; undefined = it is to be stopped again */
+  add(seen: MainSnapshot): MainSnapshot | undefined {
+    this.#count += 1;
+    if (seen.execution === undefined && this.#count <= MAX_STOPS_AGAIN) {
+      this.partial ??= seen;
+      return undefined;
+    }
+    // By now main may do something else: what is seen counts only if it still belongs to a function.
+    return this.partial && (seen.execution ?? null) === null ? this.partial : seen;
+  }
 }
 
 /** Sends the debugger a message; every one has an answer, and they come in the order of the messages. */
