@@ -67,7 +67,6 @@ interface Script {
 export function captureMainStack(timers: Timers, handlers: CaptureHandlers): MainCapture {
   let open = true;
   let connected = false;
-  let stopped = false;
   let limit: TimerHandle | undefined;
   let session: Session | undefined;
   let unanswered = 0;
@@ -125,7 +124,7 @@ export function captureMainStack(timers: Timers, handlers: CaptureHandlers): Mai
     session = newSession();
     const scripts = scriptsOf(session);
     session.on("Debugger.paused", (message) => {
-      stopped = true;
+      stops.count += 1;
       if (!open) return post("Debugger.resume");
       limit ??= timers.set(MAX_PAUSE_MS, () => fail(new Error("The main thread's debugger did not respond.")));
       inspectPause(post, message, scripts, take);
@@ -143,7 +142,7 @@ export function captureMainStack(timers: Timers, handlers: CaptureHandlers): Mai
   }
   return {
     get stopped() {
-      return stopped;
+      return stops.count > 0;
     },
     cancel: close,
   };
@@ -171,12 +170,11 @@ function scriptsOf(session: Session): ReadonlyMap<string, Script> {
 class Stops {
   /** What the first stop showed, of which the execution is not known. */
   partial: MainSnapshot | undefined;
-  #count = 0;
+  count = 0;
 
   /** @returns what is known of main; undefined = it is to be stopped again */
   add(seen: MainSnapshot): MainSnapshot | undefined {
-    this.#count += 1;
-    if (seen.execution === undefined && this.#count <= MAX_STOPS_AGAIN) {
+    if (seen.execution === undefined && this.count <= MAX_STOPS_AGAIN) {
       this.partial ??= seen;
       return undefined;
     }
