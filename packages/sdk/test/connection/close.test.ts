@@ -15,7 +15,8 @@ afterEach(async () => {
 describe("close", () => {
   it("close() pauses, drains under heartbeats and leases, delivers and ends; a second call changes nothing", async () => {
     const { calls, strategy } = manualStrategy();
-    const { connection } = await openTest(gateway.url, { strategy });
+    // Longer than a heartbeat takes to come.
+    const { connection } = await openTest(gateway.url, { strategy, drainTimeoutMs: 100_000 });
     const peer = await gateway.peer();
     gateway.dispatch(peer);
     await until(() => calls.length === 1, "the call");
