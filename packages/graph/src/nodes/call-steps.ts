@@ -67,11 +67,11 @@ async function builtInStep(
     case "function": {
       const { slug, data, timeoutMs } = filled;
       const timeout = timeoutMs === undefined ? {} : { timeout: timeoutMs };
-      return undoable(call, deps, await step.invoke(id, { function: { slug }, data, ...timeout }));
+      return undoable(call, deps, await step.invoke(id, { function: { slug }, data, ...timeout, ...undoStep(call) }));
     }
     case "http": {
       const { url, init } = filled.request;
-      return undoable(call, deps, await outputOf(await step.fetch(call.key, url, init)));
+      return undoable(call, deps, await outputOf(await step.fetch(call.key, url, { ...init, ...undoStep(call) })));
     }
     case "javascript":
       return codeStep(call, deps, filled.timeoutMs);
@@ -169,13 +169,21 @@ async function undo(
   return logged(deps, await deps.sandbox.alone(job));
 }
 
-/** A further step, after one that cannot carry what undoes it. */
+/** Names the step that carries what undoes the node, where it cannot do so itself. */
+const undoStep = ({ key, node }: NodeCall): object =>
+  node.compensate === undefined ? {} : { [Symbol.for("holdfast.undoStep")]: `${key}~undo` };
+
+/** A further step, after one that cannot carry what undoes it. It runs even when the run fails before it has begun. */
 async function undoable<T>(call: NodeCall, deps: NodeDeps, output: T): Promise<T> {
   if (call.node.compensate === undefined) return output;
   const { compensate } = call.node;
   const seen = (error: Error) => ({ output, error: { message: error.message } });
   await deps.step.run(
-    { id: `${call.key}~undo`, compensate: (_, error) => undo(call, deps, compensate, seen(error)) },
+    {
+      id: `${call.key}~undo`,
+      compensate: (_, error) => undo(call, deps, compensate, seen(error)),
+      ...undoStep(call),
+    },
     () => null,
   );
   return output;

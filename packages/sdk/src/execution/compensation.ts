@@ -67,20 +67,38 @@ export function abandonedEnd({ mode, ports }: PassOptions, hash: string): Handle
   return { type: "op", op: abandonedOp(hash, ports.clock.nowMs()), final: true };
 }
 
+const isDoneOrRunning = ({ progress, isRunning }: StepRecord): boolean => progress === "done" || isRunning;
+
+/** What the gateway does may have ended without this pass having heard of it: the next one has it on record. */
+const mayHaveEnded = ({ call, progress }: StepRecord): boolean => call.undoStep !== undefined && progress !== "failed";
+
+/** A step of its own that carries what undoes another one. */
+export const isUndoStep = ({ compensate, undoStep }: StepCall): boolean =>
+  compensate !== undefined && undoStep !== undefined;
+
+/** Without the steps whose undo step stands for them. */
+function withoutCarried(known: readonly StepRecord[]): readonly StepRecord[] {
+  const carried = new Set(
+    known.filter((record) => isUndoStep(record.call) && isDoneOrRunning(record)).map(({ identity }) => identity.fullId),
+  );
+  return known.filter(({ call }) => isUndoStep(call) || call.undoStep === undefined || !carried.has(call.undoStep));
+}
+
 /**
- * How the pass of a run that has failed ends where it is to undo something, and how many steps; undefined: it has nothing
- * to undo, or its code has changed.
+ * How the pass of a run that has failed ends where it may have to undo something, and how many steps it knows of;
+ * undefined: it has nothing to undo, or its code has changed.
  */
 export function undoingEnd(
   error: PlainError,
   known: readonly StepRecord[],
   { mode, ports }: PassOptions,
 ): { readonly end: HandlerEnd; readonly steps: number } | undefined {
-  const steps = known.filter(({ progress, isRunning }) => progress === "done" || isRunning).length;
-  if (steps === 0 || isNonDeterminism(error)) return undefined;
+  const undoable = withoutCarried(known);
+  const steps = undoable.filter(isDoneOrRunning).length;
+  if ((steps === 0 && !undoable.some(mayHaveEnded)) || isNonDeterminism(error)) return undefined;
   const nowMs = ports.clock.nowMs();
   const isTargeted = mode.type === "targeted";
-  const op = isTargeted ? abandonedOp(mode.hash, nowMs) : failureOp(error, known, nowMs);
+  const op = isTargeted ? abandonedOp(mode.hash, nowMs) : failureOp(error, undoable, nowMs);
   return { end: { type: "op", op, final: isTargeted }, steps };
 }
 
@@ -105,6 +123,9 @@ export class Compensation {
   readonly failure: FailureMemo;
   readonly #journal: Journal;
   readonly #found: Undoable[] = [];
+  /** By the steps that others carry the undoing of: the full ids of those. */
+  readonly #undoSteps = new Map<string, string>();
+  readonly #openUndoSteps = new Set<StepRecord>();
   /** False once the compensations have begun: from then on the handler is not listened to. */
   isCollecting = true;
 
@@ -115,10 +136,28 @@ export class Compensation {
 
   /** The handler asks for a finished step. */
   collect(record: StepRecord, value: unknown): void {
-    const { hash } = record.identity;
-    const position = this.#journal.positionOf(hash);
-    if (record.call.compensate === undefined || position === undefined) return;
+    const { identity, call } = record;
+    const position = this.#journal.positionOf(identity.hash);
+    if (call.undoStep !== undefined) this.#undoSteps.set(identity.fullId, call.undoStep);
+    if (call.compensate === undefined || position === undefined) return;
     this.#found.push({ record, position, context: asyncContext(), resultJson: JSON.stringify(value) });
+  }
+
+  /** The handler asks for a step that another one needs to be undone, and that had not begun when the function failed. */
+  begin(record: StepRecord): void {
+    this.#openUndoSteps.add(record);
+  }
+
+  /** Some step that is needed to undo others runs, or is about to. */
+  get isBeginning(): boolean {
+    return this.#openUndoSteps.size > 0;
+  }
+
+  /** A step has ended in this pass: last of all. */
+  settle(record: StepRecord): void {
+    if (!this.#openUndoSteps.delete(record)) return;
+    const position = this.#journal.finished.length + this.#found.length;
+    this.#found.push({ record, position, context: record.context ?? asyncContext(), resultJson: "null" });
   }
 
   /**
@@ -160,7 +199,7 @@ export class Compensation {
       }
     }
     const found = new Set(this.#found.map(({ record }) => record.identity.fullId));
-    const notRun = steps.filter((step) => !found.has(step) && this.#isDone(step));
+    const notRun = steps.filter((step) => !found.has(this.#undoSteps.get(step) ?? step) && this.#isDone(step));
     return { ...error, compensation: { undone, failed, notRun } };
   }
 

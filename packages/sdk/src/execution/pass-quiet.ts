@@ -81,7 +81,9 @@ export class PassQuiet {
       for (const hash of this.#journal.releaseEarliest()) this.#host.settleLater(hash);
       return this.await();
     }
-    if (this.#compensation?.isCollecting) return this.#onCollected(this.#compensation);
+    if (this.#compensation?.isCollecting) {
+      return this.#compensation.isBeginning ? this.#sendQuiet() : this.#onCollected(this.#compensation);
+    }
     if (this.#order.heldCount > 0) return this.#grace.start(RECORDED_GRACE_MS, () => this.#conflict());
     // Ending now would only be asked for again at once.
     const isRetryMissing = Object.keys(this.#retries).some((hash) => !this.#isAsked(hash));

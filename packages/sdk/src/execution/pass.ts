@@ -14,7 +14,7 @@ import { rejectedStep, type StepCall } from "../steps/step-call.ts";
 import { type StepIdentity, StepNames } from "../steps/step-id.ts";
 import type { StepTools } from "../steps/step-types.ts";
 import { LazyAbortController } from "./abort.ts";
-import { abandonedEnd, Compensation, readFailure, undoingEnd, undoSteps } from "./compensation.ts";
+import { abandonedEnd, Compensation, isUndoStep, readFailure, undoingEnd, undoSteps } from "./compensation.ts";
 import { Continuing } from "./continuing.ts";
 import { executionOf, runAs, type TracedExecution } from "./current.ts";
 import { type EndedWaits, hearEnds } from "./ended-waits.ts";
@@ -230,7 +230,7 @@ export class Pass implements PassHost, HandlerTools {
     this.#replay.onFound(memo !== undefined || hash in this.#retries);
     if (this.#compensation?.isCollecting) this.#quiet.await();
     this.#order.onFound(record);
-    if (call.compensate !== undefined) this.#undoable.push(record);
+    if (call.compensate !== undefined || call.undoStep !== undefined) this.#undoable.push(record);
     if (memo === undefined || memo.type === "input") {
       this.#onUnfinished(record, memo !== undefined);
       return record;
@@ -258,7 +258,7 @@ export class Pass implements PassHost, HandlerTools {
     record.keepContext();
     const retry = this.#retries[record.identity.hash];
     record.attempt = mode.type === "in-place" ? (retry?.attempt ?? 0) : input.attempt;
-    if (this.#compensation?.isCollecting) return this.#abandon(record);
+    if (this.#compensation?.isCollecting) return this.#findUnfinished(record, this.#compensation);
     const overdue = this.#time.overdue();
     if (overdue) return this.fail(overdue);
     if (isKnown || retry !== undefined || this.#order.mayStart(record)) return this.#reportFound(record);
@@ -276,11 +276,19 @@ export class Pass implements PassHost, HandlerTools {
   }
 
   /**
-   * While steps are only looked for to undo them, none starts; a gateway that planned this one gets an op that says so.
+   * While steps are only looked for to undo them, none starts but those that are needed for that; a gateway that planned
+   * this one gets an op that says so.
    */
-  #abandon({ identity }: StepRecord): void {
-    const end = abandonedEnd(this.#options, identity.hash);
-    if (end) this.#driver.send({ type: "handler-ended", end });
+  #findUnfinished(record: StepRecord, compensation: Compensation): void {
+    const { mode } = this.#options;
+    const { hash } = record.identity;
+    if (!isUndoStep(record.call)) {
+      const end = abandonedEnd(this.#options, hash);
+      if (end) this.#driver.send({ type: "handler-ended", end });
+    } else if (mode.type !== "targeted" || mode.hash === hash) {
+      compensation.begin(record);
+      this.#reportFound(record);
+    }
   }
 
   settleLater(hash: string): void {
@@ -293,6 +301,10 @@ export class Pass implements PassHost, HandlerTools {
     this.#quiet.noteActivity();
     this.#order.onSettling(record);
     this.#replay.onSettling(record);
+    if (this.#compensation?.isBeginning) {
+      this.#compensation.settle(record);
+      this.#quiet.await();
+    }
     record.settle();
   }
 

@@ -4,6 +4,7 @@
  */
 import { isRecord } from "@holdfast/protocol";
 import { invalidStep, named, type StepCall, type StepId } from "./step-call.ts";
+import { undoStepOf } from "./undo-step.ts";
 
 export type FetchTarget = string | URL | Request;
 
@@ -30,6 +31,7 @@ export function fetchCall(args: readonly unknown[]): StepCall | Promise<StepCall
     ...named(id),
     kind: "fetch",
     opts: { url: url.href, method, headers, ...(body === undefined ? {} : { body }) },
+    ...undoStepOf(init),
     show: responseOf,
   });
   const body = bodyOf(shown, init?.body, headers);

@@ -8,6 +8,7 @@ import { isolationMarkOf } from "./isolated.ts";
 import { durationMsOf } from "./points-in-time.ts";
 import { readRetries, readRetryIf } from "./retry-policy.ts";
 import { invalidStep, jsonCopyAndText, named, type StepCall, type StepId, whyNoCopy } from "./step-call.ts";
+import { undoStepOf } from "./undo-step.ts";
 
 interface RunOptionsInput {
   readonly compensate?: unknown;
@@ -47,6 +48,7 @@ export function runCall(id: StepId, body: unknown, rest: readonly unknown[]): St
     body: run,
     ...(kept.length > 0 ? { args: kept } : {}),
     ...(options === undefined ? {} : runOptions(id, options)),
+    ...undoStepOf(withId),
   };
 }
 

@@ -42,6 +42,11 @@ export interface StepCall {
   readonly timeoutMs?: number;
   /** Undoes the step when the function has failed permanently. */
   readonly compensate?: (result: unknown, error: Error) => unknown;
+  /**
+   * Full id of the step that carries what undoes this one. Of that step itself: its own; its body does nothing, so it runs
+   * even when the function has failed.
+   */
+  readonly undoStep?: string;
   /** What awaiting code gets of the value on record; default: that value. */
   readonly show?: (value: unknown) => unknown;
   /** What awaiting code gets when it failed permanently; default: a `StepError`. */

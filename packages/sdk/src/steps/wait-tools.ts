@@ -6,6 +6,7 @@ import type { StandardSchema } from "../events/standard-schema.ts";
 import { invokeErrorOf } from "./errors.ts";
 import { timeoutText } from "./points-in-time.ts";
 import { invalidStep, jsonCopy, named, nameOf, type StepCall, type StepId, whyNoCopy } from "./step-call.ts";
+import { undoStepOf } from "./undo-step.ts";
 
 export interface WaitToolsDeps {
   /** Milliseconds may be said; the base protocol knows whole seconds only. */
@@ -106,6 +107,7 @@ export function invokeCall(deps: WaitToolsDeps, id: StepId, given: unknown): Ste
       payload,
       ...(timeout === undefined ? {} : { timeout: waitText(id, timeout, exact) }),
     },
+    ...undoStepOf(given),
     failure: (fullId, error) => invokeErrorOf(fullId, functionId, error),
   };
 }

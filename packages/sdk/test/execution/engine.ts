@@ -40,13 +40,16 @@ export interface EngineOptions {
   readonly kept?: Decision["log"];
   /** Timers of the pass run so many times as fast. */
   readonly haste?: number;
-  /** What a wait, an invocation or a request gets, as the memo has it; default: nothing, so that waits time out. */
+  /** What a wait, an invocation or a request gets, as the memo has it, or `NEVER`; default: nothing, so that waits time out. */
   readonly resume?: (op: Op) => unknown;
   /** Default: everything starts at once. */
   readonly turns?: Turns;
   /** Further keys of `ctx.holdfast`. */
   readonly extended?: Readonly<Record<string, unknown>>;
 }
+
+/** What is waited for does not come. */
+export const NEVER = Symbol("never");
 
 export interface RunEnd {
   readonly status: "completed" | "failed";
@@ -276,9 +279,19 @@ export class Engine {
     }
   }
 
+  /** Ends what the gateway does for a step, once it does it: the pass that goes on does not hear of it. */
+  async end(key: string, given: unknown): Promise<void> {
+    const { state } = this.#memory;
+    while (state.open.get(key)?.phase !== "waiting") await new Promise((resolve) => setImmediate(resolve));
+    const call = [...state.jobs.values()].find((job) => job.kind === "fetch" && job.key === key);
+    const result = endOf(given);
+    this.#memory.decide(call ? { type: "fetched", jobId: call.id, result } : { type: "arrived", key, result });
+  }
+
   /** Waits that get nothing time out; invocations and requests end with nothing. */
   #answer(op: Op): void {
     const given: unknown = this.#options.resume?.(op) ?? null;
+    if (given === NEVER) return;
     if (given === null && (op.op === "WaitForEvent" || op.op === "WaitForSignal")) return;
     this.#memory.arrive(op.id, this.#memory.nowMs, endOf(given));
   }

@@ -1,0 +1,70 @@
+import { type Graph, graphs, nodeType } from "@holdfast/graph";
+import { startTestGateway } from "@holdfast/testing";
+import { Holdfast } from "holdfast";
+import * as v from "valibot";
+import { describe, expect, test } from "vitest";
+
+/** What is undone of a run that fails while one of its functions ends. */
+
+const silent = { debug() {}, info() {}, warn() {}, error() {} };
+const compensate = { type: "undo", config: { what: "{{ctx.output.n}}" } };
+
+const graphOf = (isAlone: boolean): Graph => {
+  const others = isAlone ? [] : ["other"];
+  const all = ["called", "failing", ...others];
+  return {
+    id: "g",
+    title: "g",
+    nodes: [
+      { id: "start", type: "start" },
+      ...others.map((id) => ({ id, type: "other", compensate })),
+      { id: "called", type: "function", config: { function: "shop-called" }, compensate },
+      { id: "failing", type: "failing", retries: 0 },
+      { id: "end", type: "end" },
+    ],
+    edges: all.flatMap((id) => [
+      { from: "start", to: id },
+      { from: id, to: "end" },
+    ]),
+  };
+};
+
+describe.each(["run", "node"] as const)("With the dispatch %s", (dispatch) => {
+  test.each([true, false])("a function that ended before the run failed is undone, alone: %s", async (isAlone) => {
+    await using gateway = await startTestGateway({ store: "memory" });
+    const undone: unknown[] = [];
+    const hasEnded = async (): Promise<boolean> => {
+      const answer = await fetch(`${gateway.url}/v1/runs?functionId=shop-called`);
+      const { runs } = (await answer.json()) as { runs: readonly { readonly status: string }[] };
+      return runs[0]?.status === "COMPLETED";
+    };
+    const app = new Holdfast({ id: "shop", isDev: true, baseUrl: gateway.url, logger: silent });
+    const called = app.createFunction({ id: "called", triggers: [] }, () => ({ n: "called" }));
+    const nodeTypes = [
+      nodeType({ type: "undo", config: v.object({ what: v.string() }), run: ({ config }) => undone.push(config.what) }),
+      nodeType({ type: "other", config: v.object({}), run: () => ({ n: "other" }) }),
+      nodeType({
+        type: "failing",
+        config: v.object({}),
+        run: async () => {
+          while (!(await hasEnded())) await new Promise((resolve) => setTimeout(resolve, 1));
+          throw new Error("no");
+        },
+      }),
+    ];
+    const flows = graphs(app, { nodeTypes, retries: 0, dispatch });
+    await using _connection = await app.connect({ functions: [flows.runner, called] });
+    await flows.put(graphOf(isAlone));
+    await flows.publish("g");
+    const run = await flows.execute("g", {});
+    const error: unknown = await run.result({ timeout: "30s" }).catch((thrown: unknown) => thrown);
+    const { compensation } = error as { readonly compensation: { readonly undone: readonly string[] } };
+    const others = isAlone ? [] : ["other"];
+    expect({ ...compensation, undone: compensation.undone.toSorted() }).toEqual({
+      undone: ["called~undo", ...others],
+      failed: [],
+      notRun: [],
+    });
+    expect(undone.toSorted()).toEqual(["called", ...others]);
+  });
+});
