@@ -54,6 +54,8 @@ export function answerEvents(c: Context, open: () => EventStream, options: Event
     stream?.end();
   };
   const cut = (): void => {
+    // The last message left, or the client did after `texts` had ended.
+    if (outgoing?.closed) return;
     onSlow();
     end();
     outgoing?.destroy();

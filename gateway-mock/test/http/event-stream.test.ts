@@ -26,14 +26,14 @@ async function opened(texts: readonly string[]) {
       { timers: clock, onSlow: () => count("slow"), slowMs: 60_000 },
     ),
   );
-  const outgoing = { destroy: () => count("destroyed") };
+  const outgoing = { closed: false, destroy: () => count("destroyed") };
   const response = await app.request("/", {}, { outgoing });
   const reader = response.body?.getReader();
   const read = async (): Promise<string | null> => {
     const piece = await reader?.read();
     return piece?.done ? null : new TextDecoder().decode(piece?.value);
   };
-  return { clock, seen, read, response, reader };
+  return { clock, seen, read, response, reader, outgoing };
 }
 
 test("messages are sent one by one as they are read, and the stream ends with them", async () => {
@@ -54,6 +54,19 @@ test("a client that reads nothing for a minute is cut off; one that reads in tim
   expect(seen).toMatchObject({ slow: 0, destroyed: 0 });
   await clock.advance(1_000);
   expect(seen).toMatchObject({ slow: 1, destroyed: 1, ended: 1 });
+});
+
+test("a stream whose end was sent is not cut off later; one whose end waits for the client is", async () => {
+  const left = await opened(["a"]);
+  while ((await left.read()) !== null);
+  left.outgoing.closed = true;
+  await left.clock.advance(120_000);
+  expect(left.seen).toMatchObject({ slow: 0, destroyed: 0 });
+
+  const waits = await opened(["a"]);
+  while ((await waits.read()) !== null);
+  await waits.clock.advance(120_000);
+  expect(waits.seen).toMatchObject({ slow: 1, destroyed: 1 });
 });
 
 test("a client that goes ends what it was sent from", async () => {
