@@ -3,6 +3,7 @@ import { createServer, type Server } from "node:http";
 import { type ErrorCode, HoldfastError } from "@holdfast/core";
 import { isRecord } from "@holdfast/protocol";
 import { GATEWAY_LIMITS } from "../config/config.ts";
+import { IncomingRequest } from "./incoming-request.ts";
 
 /**
  * Longer than load balancers and clients keep a connection without a request (60 s mostly): who closes it first must not
@@ -26,6 +27,7 @@ const STARTING: ErrorCode = "GATEWAY_STARTING";
 /** A server that listens and answers no request yet. */
 export function listen(host: string, port: number, flag: string): Promise<{ server: Server; port: number }> {
   const server = createServer({
+    IncomingMessage: IncomingRequest,
     requestTimeout: GATEWAY_LIMITS.httpRequestTimeoutMs,
     headersTimeout: GATEWAY_LIMITS.httpHeadersTimeoutMs,
     keepAliveTimeout: KEEP_ALIVE_MS,

@@ -1,3 +1,6 @@
+import { once } from "node:events";
+import { type IncomingMessage, request } from "node:http";
+import { text } from "node:stream/consumers";
 import { expect, test } from "vitest";
 import { hashSigningKey, Keys, type NamedKey } from "../../src/http/keys.ts";
 import { call, metrics, SIGNING_KEY, useGateway } from "../server/harness.ts";
@@ -168,4 +171,17 @@ test("the health, readiness and metrics routes answer", async () => {
     process: { eventLoopDelayMs: { p99: expect.any(Number) } },
   });
   expect(await call(gateway, "/dev")).toMatchObject({ functions: [] });
+});
+
+test("an offer to speak HTTP/2, which Java's HTTP client makes with each request, is ignored", async () => {
+  const gateway = await bench.gateway();
+  const offering = async (path: string, method: string, body: string): Promise<unknown> => {
+    const headers = { Connection: "Upgrade, HTTP2-Settings", Upgrade: "h2c", "HTTP2-Settings": "AAMAAABkAAQAAP__" };
+    const asked = request(`${gateway.url}${path}`, { method, headers, agent: false }).end(body);
+    const [answer] = (await once(asked, "response")) as [IncomingMessage];
+    return JSON.parse(await text(answer));
+  };
+  const sent = await offering("/e/test", "POST", '{"name":"demo/java"}');
+  expect(sent).toMatchObject({ ids: [expect.any(String)], status: 200 });
+  expect(await offering("/v1/events", "GET", "")).toMatchObject({ events: [{ name: "demo/java" }] });
 });
