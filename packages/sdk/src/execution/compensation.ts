@@ -73,8 +73,7 @@ const isDoneOrRunning = ({ progress, isRunning }: StepRecord): boolean => progre
 const mayHaveEnded = ({ call, progress }: StepRecord): boolean => call.undoStep !== undefined && progress !== "failed";
 
 /** A step of its own that carries what undoes another one. */
-export const isUndoStep = ({ compensate, undoStep }: StepCall): boolean =>
-  compensate !== undefined && undoStep !== undefined;
+const isUndoStep = ({ compensate, undoStep }: StepCall): boolean => compensate !== undefined && undoStep !== undefined;
 
 /** Without the steps whose undo step stands for them. */
 function withoutCarried(known: readonly StepRecord[]): readonly StepRecord[] {
@@ -143,9 +142,11 @@ export class Compensation {
     this.#found.push({ record, position, context: asyncContext(), resultJson: JSON.stringify(value) });
   }
 
-  /** The handler asks for a step that another one needs to be undone, and that had not begun when the function failed. */
-  begin(record: StepRecord): void {
-    this.#openUndoSteps.add(record);
+  /** Whether a step that is not finished begins all the same: another one needs it to be undone. */
+  begin(record: StepRecord, { mode }: Pick<PassOptions, "mode">): boolean {
+    const begins = isUndoStep(record.call) && (mode.type !== "targeted" || mode.hash === record.identity.hash);
+    if (begins) this.#openUndoSteps.add(record);
+    return begins;
   }
 
   /** Some step that is needed to undo others runs, or is about to. */
@@ -153,11 +154,12 @@ export class Compensation {
     return this.#openUndoSteps.size > 0;
   }
 
-  /** A step has ended in this pass: last of all. */
-  settle(record: StepRecord): void {
-    if (!this.#openUndoSteps.delete(record)) return;
+  /** Whether a step that has begun so has ended, last of all. */
+  settle(record: StepRecord): boolean {
+    if (!this.#openUndoSteps.delete(record)) return false;
     const position = this.#journal.finished.length + this.#found.length;
     this.#found.push({ record, position, context: record.context ?? asyncContext(), resultJson: "null" });
+    return true;
   }
 
   /**

@@ -14,7 +14,7 @@ import { rejectedStep, type StepCall } from "../steps/step-call.ts";
 import { type StepIdentity, StepNames } from "../steps/step-id.ts";
 import type { StepTools } from "../steps/step-types.ts";
 import { LazyAbortController } from "./abort.ts";
-import { abandonedEnd, Compensation, isUndoStep, readFailure, undoingEnd, undoSteps } from "./compensation.ts";
+import { abandonedEnd, Compensation, readFailure, undoingEnd, undoSteps } from "./compensation.ts";
 import { Continuing } from "./continuing.ts";
 import { executionOf, runAs, type TracedExecution } from "./current.ts";
 import { type EndedWaits, hearEnds } from "./ended-waits.ts";
@@ -280,15 +280,9 @@ export class Pass implements PassHost, HandlerTools {
    * this one gets an op that says so.
    */
   #findUnfinished(record: StepRecord, compensation: Compensation): void {
-    const { mode } = this.#options;
-    const { hash } = record.identity;
-    if (!isUndoStep(record.call)) {
-      const end = abandonedEnd(this.#options, hash);
-      if (end) this.#driver.send({ type: "handler-ended", end });
-    } else if (mode.type !== "targeted" || mode.hash === hash) {
-      compensation.begin(record);
-      this.#reportFound(record);
-    }
+    if (compensation.begin(record, this.#options)) return this.#reportFound(record);
+    const end = abandonedEnd(this.#options, record.identity.hash);
+    if (end) this.#driver.send({ type: "handler-ended", end });
   }
 
   settleLater(hash: string): void {
@@ -301,10 +295,7 @@ export class Pass implements PassHost, HandlerTools {
     this.#quiet.noteActivity();
     this.#order.onSettling(record);
     this.#replay.onSettling(record);
-    if (this.#compensation?.isBeginning) {
-      this.#compensation.settle(record);
-      this.#quiet.await();
-    }
+    if (this.#compensation?.settle(record)) this.#quiet.await();
     record.settle();
   }
 
