@@ -92,8 +92,9 @@ const SYSTEM = { clock: systemClock, timers: systemTimers };
 /**
  * The library would end connections whose refused body takes longer than half a second; `endEndlessBodies` decides. And it
  * would put classes of its own in place of the process's `Request` and `Response`: a test's own, where one starts a gateway.
+ * `hostname` lets requests without a `Host` reach the guard, which says what is wrong with them.
  */
-const LISTENER = { autoCleanupIncoming: false, overrideGlobalObjects: false } as const;
+const LISTENER = { autoCleanupIncoming: false, overrideGlobalObjects: false, hostname: "localhost" } as const;
 
 /**
  * Starts a gateway.

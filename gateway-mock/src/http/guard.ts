@@ -29,7 +29,8 @@ export const ENVIRONMENT_HEADER = "x-inngest-env";
  * What load balancers and supervisors ask; they have no keys, and learn nothing but whether the gateway lives. And where
  * the dashboard signs in, which checks what it is given.
  */
-const OPEN_PATHS: ReadonlySet<string> = new Set(["/health", "/ready", SESSION_PATH]);
+const PROBE_PATHS: ReadonlySet<string> = new Set(["/health", "/ready"]);
+const OPEN_PATHS: ReadonlySet<string> = new Set([...PROBE_PATHS, SESSION_PATH]);
 
 const EVENT_PATH = /^\/e\/[^/]+$/;
 
@@ -47,7 +48,10 @@ export function failureBody(path: string, error: unknown, docsOf: ErrorDocs): Re
 /** Rejects requests that a foreign page made a browser send. */
 export function checkCallers(rules: CallerRules): MiddlewareHandler {
   return async (c, next) => {
-    const problem = callerProblem(callerHeaders(c), rules);
+    const headers = callerHeaders(c);
+    // Load balancers may ask in HTTP/1.0, which has no `Host`. Browsers always send one.
+    const isProbe = !headers.host && headers.origin === undefined && PROBE_PATHS.has(c.req.path);
+    const problem = isProbe ? undefined : callerProblem(headers, rules);
     if (problem) throw problem;
     await next();
   };

@@ -1,4 +1,6 @@
 import { once } from "node:events";
+import { connect } from "node:net";
+import { text } from "node:stream/consumers";
 import { SUBPROTOCOL } from "@holdfast/protocol";
 import { describe, expect, test } from "vitest";
 import { WebSocket } from "ws";
@@ -96,6 +98,20 @@ describe("Permitted callers", () => {
       expect([headers, event.status]).toEqual([headers, 200]);
       expect([headers, await upgrade(gateway.connectUrl, headers)]).toEqual([headers, "open"]);
     }
+  });
+
+  test("load balancers that ask in HTTP/1.0 without a Host learn whether it is ready, and nothing else", async () => {
+    const gateway = await bench.gateway({ allowedHosts: ["gateway.example"] });
+    const answerTo = async (path: string, headers = ""): Promise<string> => {
+      const socket = connect(Number(new URL(gateway.url).port), "127.0.0.1");
+      socket.write(`GET ${path} HTTP/1.0\r\n${headers}\r\n`);
+      return text(socket);
+    };
+    expect(await answerTo("/ready")).toMatch(/^HTTP\/1\.1 200 .*\{"ready":true\}$/s);
+    expect(await answerTo("/health")).toMatch(/^HTTP\/1\.1 200 /);
+    expect(await answerTo("/v1/runs")).toMatch(/^HTTP\/1\.1 421 .*The Host header is missing or malformed\./s);
+    expect(await answerTo("/ready", "Origin: https://evil.example\r\n")).toMatch(/^HTTP\/1\.1 421 /);
+    expect(await answerTo("/ready", "Host: evil.example\r\n")).toMatch(/^HTTP\/1\.1 421 /);
   });
 
   test("pages of allowed origins are permitted, and may read only the answers to their events", async () => {
