@@ -33,10 +33,12 @@ describe.each(["run", "node"] as const)("With the dispatch %s", (dispatch) => {
   test.each([true, false])("a function that ended before the run failed is undone, alone: %s", async (isAlone) => {
     await using gateway = await startTestGateway({ store: "memory" });
     const undone: unknown[] = [];
-    const hasEnded = async (): Promise<boolean> => {
-      const answer = await fetch(`${gateway.url}/v1/runs?functionId=shop-called`);
-      const { runs } = (await answer.json()) as { runs: readonly { readonly status: string }[] };
-      return runs[0]?.status === "COMPLETED";
+    /** The run has the end of the call on record; that the function has ended is not enough. */
+    const hasEnded = async (runId: string): Promise<boolean> => {
+      const { steps } = (await (await fetch(`${gateway.url}/v1/runs/${runId}`)).json()) as {
+        readonly steps: readonly { readonly name: string | null; readonly status: string }[];
+      };
+      return steps.some(({ name, status }) => name === "called" && status === "completed");
     };
     const app = new Holdfast({ id: "shop", isDev: true, baseUrl: gateway.url, logger: silent });
     const called = app.createFunction({ id: "called", triggers: [] }, () => ({ n: "called" }));
@@ -46,8 +48,8 @@ describe.each(["run", "node"] as const)("With the dispatch %s", (dispatch) => {
       nodeType({
         type: "failing",
         config: v.object({}),
-        run: async () => {
-          while (!(await hasEnded())) await new Promise((resolve) => setTimeout(resolve, 1));
+        run: async ({ runId }) => {
+          while (!(await hasEnded(runId))) await new Promise((resolve) => setTimeout(resolve, 1));
           throw new Error("no");
         },
       }),
