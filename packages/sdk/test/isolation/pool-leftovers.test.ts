@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { type Clock, systemClock } from "@holdfast/core";
 import { expect, test } from "vitest";
-import { poolThreadSpawner } from "../../src/isolation/main/spawn-pool-thread.ts";
+import { poolThreadSpawner, type SpawnPoolThread } from "../../src/isolation/main/spawn-pool-thread.ts";
 import { loadPoolScript } from "../../src/thread-script.ts";
 import { until } from "../connection/until.ts";
 import { failureOf, isolatedModule, resultOf, type TestPool, testPool } from "./pool-harness.ts";
@@ -151,50 +151,33 @@ test.each([
   expect(test.pool.debugState()).toMatchObject({ crashes: 1 });
 });
 
+/** Starts threads of which the first one ends before it reads its first message. */
+async function spawnLosingFirst({ isSent }: { readonly isSent: boolean }): Promise<SpawnPoolThread> {
+  const spawn = poolThreadSpawner(await loadPoolScript());
+  let isFirst = true;
+  return (...given) => {
+    const thread = spawn(...given);
+    const post = thread.port.postMessage.bind(thread.port);
+    thread.port.postMessage = (posted: unknown, transfer) => {
+      const isLost = isFirst;
+      isFirst = false;
+      if (isLost) void thread.worker.terminate();
+      if (isSent || !isLost) post(posted, transfer ?? []);
+    };
+    return thread;
+  };
+}
+
 test("a turn whose thread ends before it has begun with it goes to the next thread", async () => {
   await using code = await isolatedModule(`isolated(import.meta.url, "one", () => 1);`);
-  const spawn = poolThreadSpawner(await loadPoolScript());
-  let kills = 1;
-  await using test = await testPool(
-    { threads: 1 },
-    {
-      spawn: (...given) => {
-        const thread = spawn(...given);
-        const post = thread.port.postMessage.bind(thread.port);
-        thread.port.postMessage = (posted: unknown, transfer) => {
-          if (kills === 0) return post(posted, transfer ?? []);
-          kills -= 1;
-          void thread.worker.terminate();
-        };
-        return thread;
-      },
-    },
-  );
+  await using test = await testPool({ threads: 1 }, { spawn: await spawnLosingFirst({ isSent: false }) });
   expect(resultOf(await test.run(code.url, "one"))).toBe(1);
   expect(test.pool.debugState()).toMatchObject({ crashes: 1, threads: 1 });
 });
 
 test("large arguments are there for every thread that a turn is given to", async () => {
   await using code = await isolatedModule(`isolated(import.meta.url, "length", (text) => text.length);`);
-  const spawn = poolThreadSpawner(await loadPoolScript());
-  let kills = 1;
-  await using test = await testPool(
-    { threads: 1 },
-    {
-      spawn: (...given) => {
-        const thread = spawn(...given);
-        const post = thread.port.postMessage.bind(thread.port);
-        thread.port.postMessage = (posted: unknown, transfer) => {
-          // The message is on its way, and the thread ends before it reads it.
-          const isLost = kills > 0;
-          kills -= 1;
-          if (isLost) void thread.worker.terminate();
-          post(posted, transfer ?? []);
-        };
-        return thread;
-      },
-    },
-  );
+  await using test = await testPool({ threads: 1 }, { spawn: await spawnLosingFirst({ isSent: true }) });
   expect(resultOf(await test.run(code.url, "length", { args: ["x".repeat(1_000_000)] }))).toBe(1_000_000);
   expect(test.pool.debugState()).toMatchObject({ crashes: 1, threads: 1 });
 });
