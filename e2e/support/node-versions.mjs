@@ -14,11 +14,11 @@ const places = [import.meta.url, new URL("../../packages/runtimes/package.json",
 );
 
 /** The major versions that are supported; the package of 20 is the oldest release that is. */
-export const supportedMajors = /** @type {const} */ ([20, 22, 24]);
+export const supportedMajors = /** @type {const} */ ([20, 22, 24, 26]);
 
 /**
  * A Node of one major version: the one that its package brings, else the one that runs this.
- * @param {number} major 18 (which is not supported), 20, 22 or 24
+ * @param {number} major 18 (which is not supported), 20, 22, 24 or 26
  * @returns {Promise<string>} path of the program
  */
 export async function nodeOf(major) {

@@ -155,9 +155,9 @@ function encodeEvent(event: OutgoingEvent, trace: object): string {
     const why = jsonProblem({ data, user, meta }, cause, 1);
     throw new HoldfastError("EVENT_INVALID", `The data of event "${name}" is not JSON: ${why}`, { cause });
   }
-  checkData(data, `The data of event "${name}"`);
-  // The event is a level itself.
+  // The event is a level itself. What nests deeper is not looked through.
   checkDepth(text, { data, user, meta }, `The event "${name}"`, "EVENT_INVALID", 1);
+  checkData(data, `The data of event "${name}"`);
   checkSize(text, `The event "${name}"`);
   return text;
 }

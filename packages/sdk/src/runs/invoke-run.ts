@@ -143,9 +143,9 @@ function encode(body: { readonly data: unknown }): string {
       cause,
     });
   }
-  checkData(body.data, "The data of invoke()");
-  // The body is a level itself.
+  // The body is a level itself. What nests deeper is not looked through.
   checkDepth(text, body.data, "The data of invoke()", "EVENT_INVALID");
+  checkData(body.data, "The data of invoke()");
   checkSize(text, "The data of invoke()");
   return text;
 }

@@ -48,7 +48,7 @@ test("small ones share a buffer up to its limit, and what is large has its own",
   });
   const { messages: packed, packs } = packMessages([
     ...Array.from({ length: 10 }, () => checkpoint(2_000)),
-    checkpoint(10_000),
+    checkpoint(50_000),
   ]);
   const buffers = packed.map((message) => bytesOf(message)?.buffer);
   expect(new Set(buffers.slice(0, 4)).size).toBe(1);

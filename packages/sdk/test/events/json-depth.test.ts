@@ -13,7 +13,7 @@ const deep = (levels: number): Record<string, unknown> => {
   return value;
 };
 const { maxDataDepth: MAX } = WIRE_LIMITS;
-/** More than `JSON.stringify` has stack for, and just more than is taken. */
+/** Just more than is taken, and more than there is stack for: `JSON.stringify` of Node 26 needs none. */
 const LEVELS = [MAX + 1, 50_000];
 
 const access = { mode: "dev", apiBaseUrl: "http://gateway.test/", eventBaseUrl: "http://gateway.test/" } as const;

@@ -61,6 +61,9 @@ vm.runInContext("globalThis.window = globalThis", context);
 vm.runInContext(readFileSync(process.argv[2], "utf8"), context);
 `;
 
+/** From this Node on the permission model forbids network access, too. */
+const NETWORK_NEEDS_LEAVE = 25;
+
 /** @param {import("./environments.mjs").Folders} folders */
 export function writeTraps({ project }) {
   const files = {
@@ -89,8 +92,16 @@ export function traps({ project, alone }) {
       start: ({ major }) => ({ ...inModule(...permission(major)), expected: refused("--allow-worker") }),
     },
     {
-      name: "Permission model with --allow-worker",
-      start: ({ major }) => inModule(...permission(major), "--allow-worker"),
+      name: "Permission model without --allow-net: refused",
+      start: ({ major }) =>
+        major < NETWORK_NEEDS_LEAVE
+          ? undefined
+          : { ...inModule(...permission(major), "--allow-worker"), expected: refused("--allow-net") },
+    },
+    {
+      name: "Permission model with what it needs",
+      start: ({ major }) =>
+        inModule(...permission(major), "--allow-worker", ...(major < NETWORK_NEEDS_LEAVE ? [] : ["--allow-net"])),
     },
     {
       name: "NODE_OPTIONS that break threads",
