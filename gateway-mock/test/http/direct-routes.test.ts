@@ -213,8 +213,10 @@ describe("A request gets the same answer with and without the listener in front 
   test("whatever is put together", async () => {
     const all = [...PLAIN, ...ODD, ...OTHER].map(([, raw]) => raw);
     const one = fc.constantFrom(...all);
-    // Of what says how long the body is there is one, so that no server waits for more.
-    const isFree = (header: string): boolean => !/^(X-\d|Content-Length|Transfer-Encoding|Expect)/.test(header);
+    // Of what says how long the body is there is one, so that no server waits for more. None ends the connection before
+    // the body is read: what is left of a large one may then take the answer along.
+    const isFree = (header: string): boolean =>
+      !/^(X-\d|Content-Length|Transfer-Encoding|Expect)/.test(header) && !header.includes("\0");
     const header = fc.constantFrom(...all.flatMap(({ headers }) => headers.slice(1)).filter(isFree));
     const mixed = fc
       .tuple(one, one, fc.array(header, { maxLength: 2 }))

@@ -11,6 +11,8 @@ export type Answer =
   | { readonly type: "ended"; readonly runId: string | null; readonly how: string }
   | { readonly type: "blocked" };
 
+/** Node itself may take long to start where all processors are busy: only the app's own code is to be in time. */
+const START_MS = 60_000;
 /** What the process is left to write its last lines. */
 const LAST_LINES_MS = 1_000;
 
@@ -51,7 +53,7 @@ export class ReplayProcess {
 
   /** What it said unasked, of code that an earlier run has left behind, is the answer to the next question. */
   async ask(message: ToReplay, limitMs: number): Promise<Answer> {
-    this.#limitTo(limitMs);
+    this.#limitTo(limitMs, message.type === "load" ? START_MS : 0);
     // One that has ended says so itself.
     this.#child.send(message, () => {});
     const answer = await Promise.race([this.#answered.promise, this.#ended.promise]);
@@ -70,10 +72,10 @@ export class ReplayProcess {
     this.#child.once("exit", () => timer.cancel());
   }
 
-  /** How long it may take from now on. */
-  #limitTo(ms: number): void {
+  /** How long it may take from now on, and before that until it says that it begins. */
+  #limitTo(ms: number, startMs = 0): void {
     this.#limit?.timer.cancel();
-    const timer = systemTimers.set(ms, () => {
+    const timer = systemTimers.set(startMs + ms, () => {
       this.#answered.resolve({ type: "blocked" });
       this.#child.kill("SIGKILL");
     });
