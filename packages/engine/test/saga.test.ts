@@ -1,5 +1,6 @@
 import type { PlainError } from "@holdfast/core";
 import { describe, expect, test } from "vitest";
+import { checkpointRows } from "../src/decide/checkpoint.ts";
 import { begunRow } from "../src/run/log-rows.ts";
 import { compensationKey, FAILURE_KEY } from "../src/run/saga.ts";
 import { hashStepId } from "./hash.ts";
@@ -62,6 +63,37 @@ describe("Sagas", () => {
     world.pass({ status: "FAILED", error: failed });
     expect(world.state.status).toBe("FAILED");
     expect(error(world)).toEqual(failed);
+  });
+
+  test("what undoes a run's steps does not count towards the limit of its steps", () => {
+    const world = new World();
+    const ids = Array.from({ length: world.context().maxSteps }, (_, at) => `s${at}`);
+    world.pass(ops(ids.map((id) => undoable(id))));
+    world.pass({ status: "FAILED", error: NO });
+    const [first = "", ...rest] = ids.toReversed();
+    expect(checkpointRows(world.state, [undone(first)], world.context())).toMatchObject({ ok: true });
+    world.pass(ops([first, ...rest].map(undone)), true);
+    expect(ids.filter((id) => !world.state.memo.has(compensationKey(id)))).toEqual([]);
+    expect(world.state.status).toBe("RUNNING");
+  });
+
+  test("a handler that fails after as many steps as a run may have has them undone", () => {
+    const world = new World();
+    const ids = Array.from({ length: world.context().maxSteps }, (_, at) => `s${at}`);
+    world.pass(ops([...ids.map((id) => undoable(id)), op("StepRun", FAILURE_KEY, { data: { error: NO } })]), true);
+    expect(world.state.status).toBe("RUNNING");
+    world.pass(ops(ids.toReversed().map(undone)), true);
+    expect(ids.filter((id) => !world.state.memo.has(compensationKey(id)))).toEqual([]);
+  });
+
+  test("a run that has too many steps undoes them all", () => {
+    const world = new World();
+    const ids = Array.from({ length: world.context().maxSteps + 1 }, (_, at) => `s${at}`);
+    world.pass(ops(ids.map((id) => undoable(id))));
+    expect(world.state.memo.get(FAILURE_KEY)?.text).toContain("RUN_TOO_LARGE");
+    world.pass(ops(ids.toReversed().map(undone)), true);
+    expect(ids.filter((id) => !world.state.memo.has(compensationKey(id)))).toEqual([]);
+    expect(world.state.status).toBe("RUNNING");
   });
 
   test("a run without steps to undo fails at once; a failed step has nothing to undo", () => {

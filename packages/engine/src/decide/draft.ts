@@ -9,7 +9,7 @@ import { openStepOf, stepJobKeys } from "../run/fold.ts";
 import { LazyMap, LazySet } from "../run/lazy-collections.ts";
 import { type DispatchedMeta, jsonRow, type OpenMeta, type StepPlan } from "../run/log-rows.ts";
 import { isRunTimer, type JobState, jobKey, liveStatus, type OpenStep, type RunState } from "../run/run-state.ts";
-import { FAILURE_KEY } from "../run/saga.ts";
+import { FAILURE_KEY, isCompensating } from "../run/saga.ts";
 import type { DecideContext } from "./input.ts";
 import type { InternalEvent } from "./internal-events.ts";
 
@@ -136,12 +136,15 @@ export function sizeProblem(
   steps: number,
   added: readonly LogRow[],
 ): string | null {
-  if (steps > maxSteps) return `The run has more than ${maxSteps} steps: split the work over several runs.`;
+  if (isCompensating(state)) return null;
   let length = state.stateLength;
-  for (const { kind, dataJson } of added) {
+  for (const { kind, key, dataJson } of added) {
+    // The handler has failed: what it comes with is to be undone as well.
+    if (key === FAILURE_KEY) return null;
     if (kind === "STEP_COMPLETED" || kind === "STEP_FAILED") length += dataJson.length;
   }
-  if (length <= maxStateLength || state.memo.has(FAILURE_KEY)) return null;
+  if (steps > maxSteps) return `The run has more than ${maxSteps} steps: split the work over several runs.`;
+  if (length <= maxStateLength) return null;
   return `The run's events and step results have ${length} characters; the limit is ${maxStateLength}. Keep large data elsewhere and return references, or split the work over several runs.`;
 }
 
