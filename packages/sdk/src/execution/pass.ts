@@ -24,7 +24,7 @@ import { follow } from "./follow.ts";
 import { failedEnd, returnedEnd } from "./handler-end.ts";
 import { SettleQueue } from "./idle-detector.ts";
 import { afterMicrotasks } from "./microtasks.ts";
-import { misplacedCall } from "./misplaced-call.ts";
+import { beyondLimit, misplacedCall } from "./misplaced-call.ts";
 import { PassBodies } from "./pass-bodies.ts";
 import { PassCheckpoints } from "./pass-checkpoints.ts";
 import type { HandlerTools, PassHandler, PassHost } from "./pass-host.ts";
@@ -70,6 +70,8 @@ export class Pass implements PassHost, HandlerTools {
   readonly #failures: FailureLog;
   readonly #continuing: Continuing;
   #hasReturned = false;
+  /** Why no step begins any more. */
+  #over: Error | undefined;
   /** Null: this pass is given nothing, or does not wait. */
   #ended: EndedWaits | null = null;
   #resolve: (result: ExecutionResult) => void = () => {};
@@ -210,7 +212,7 @@ export class Pass implements PassHost, HandlerTools {
     if (misplaced) return misplaced;
     if (!this.isOpen && this.#hasReturned) warnOfLateCall(call, this.#records.values(), this.#options);
     // One promise for all would keep every handler that awaits it.
-    if (!this.isOpen || this.#compensation?.isCollecting === false) return new Promise(() => {});
+    if (!this.isOpen || this.#over || this.#compensation?.isCollecting === false) return new Promise(() => {});
     try {
       const identity = this.#names.next(call.id);
       const asked = this.#rules.forGateway(identity.hash, call);
@@ -259,8 +261,8 @@ export class Pass implements PassHost, HandlerTools {
     const retry = this.#retries[record.identity.hash];
     record.attempt = mode.type === "in-place" ? (retry?.attempt ?? 0) : input.attempt;
     if (this.#compensation?.isCollecting) return this.#findUnfinished(record, this.#compensation);
-    const overdue = this.#time.overdue();
-    if (overdue) return this.fail(overdue);
+    this.#over ??= this.#time.overdue() ?? beyondLimit(record, this.#compensation);
+    if (this.#over) return this.fail(this.#over);
     if (isKnown || retry !== undefined || this.#order.mayStart(record)) return this.#reportFound(record);
     // Its place on record is another step's, unless the code still asks for that one.
     this.#quiet.await();

@@ -1,5 +1,6 @@
 /** The errors that handlers throw and catch, and how one that was stored becomes an `Error` again. */
 import { type ErrorCode, formatSingleUnit, HoldfastError, type PlainError, parseDurationMs } from "@holdfast/core";
+import { WIRE_LIMITS } from "@holdfast/protocol";
 import { instantOf } from "./points-in-time.ts";
 import { causeOption, restore } from "./revive-error.ts";
 
@@ -181,6 +182,15 @@ export function foreignStep(step: string, runId: string, ownRunId: string): Hold
   return error;
 }
 
+/** The code asks for more steps than a run may have. */
+export function tooManySteps(step: string): HoldfastError {
+  const { maxStepsPerRun } = WIRE_LIMITS;
+  return new HoldfastError(
+    "RUN_TOO_LARGE",
+    `The run has more than ${maxStepsPerRun} steps: step ${step} was not started. Split the work over several runs.`,
+  );
+}
+
 /** A replay met another step than the one that is on record there. */
 export class NonDeterminismError extends HoldfastError {
   readonly recorded: string;
@@ -250,6 +260,7 @@ const FINAL_CODES: ReadonlySet<string> = new Set([
   "ISOLATE_VALUE_INVALID",
   "STEP_RESULT_INVALID",
   "STEP_RESULT_TOO_LARGE",
+  "RUN_TOO_LARGE",
   "NON_DETERMINISM",
   "EVENT_INVALID",
   "OPTION_MISSING",
