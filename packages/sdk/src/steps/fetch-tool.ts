@@ -38,10 +38,22 @@ export function fetchCall(args: readonly unknown[]): StepCall | Promise<StepCall
   if (body !== undefined || !request?.body) return made(body);
   return request
     .clone()
-    .text()
-    .then(made, (cause: unknown) => {
-      throw invalidStep(shown, "the body of its Request cannot be read", cause);
-    });
+    .arrayBuffer()
+    .then(
+      (bytes) => made(textOf(shown, bytes)),
+      (cause: unknown) => {
+        throw invalidStep(shown, "the body of its Request cannot be read", cause);
+      },
+    );
+}
+
+/** Bytes that are no text would be others once they are sent. */
+function textOf(id: StepId, bytes: ArrayBuffer): string {
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch (cause) {
+    throw invalidStep(id, "the body of its Request is not UTF-8 text; send bytes with fetch() in step.run()", cause);
+  }
 }
 
 function isTarget(value: unknown): value is FetchTarget {

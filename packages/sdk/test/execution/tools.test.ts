@@ -134,6 +134,20 @@ describe.each([true, false])("Waiting and calling, in place: %s", (inPlace) => {
     expect(await engine.run()).toMatchObject({ status: "failed", value: { message: "child" } });
   });
 
+  test("step.fetch sends the text of a Request as it is, and refuses bytes that are no text", async () => {
+    const send = (body: BodyInit) => new Request("http://api.test/x", { method: "POST", body });
+    const engine = engineFor(
+      async ({ step }) => {
+        await step.fetch("text", send("\ufeffé"));
+        await step.fetch("bytes", send(new Uint8Array([0x89, 0x50, 0xff])));
+      },
+      { inPlace, resume: () => ({ data: { url: "http://api.test/x", status_code: 200, headers: {}, body: "" } }) },
+    );
+    const message = expect.stringContaining('Step "bytes": the body of its Request is not UTF-8 text');
+    expect(await engine.run()).toMatchObject({ status: "failed", value: { code: "STEP_INVALID", message } });
+    expect(allOps(engine)).toMatchObject([{ op: "Gateway", opts: { body: "\ufeffé" } }]);
+  });
+
   test("step.fetch lets the gateway make the request and returns a Response", async () => {
     const engine = engineFor(
       async ({ step }) => {
