@@ -257,6 +257,23 @@ describe("Large reports of workers", () => {
     },
   );
 
+  test.each(FEW)("a step whose body has large arguments (%s) is stored with its result", async (_, data) => {
+    const gateway = await bench.gateway();
+    const { worker, request } = await given(gateway);
+    const { requestId, runId, leaseId } = request;
+    const on = watched();
+    const ops = bytes(`[{"op":"StepRun","id":"a","opts":{"input":[${data}]},"data":1}]`);
+    worker.send({ kind: "WORKER_CHECKPOINT", requestId, runId, leaseId, sequence: 1, ops });
+    const { outcome } = await worker.frame("GATEWAY_CHECKPOINT_ACK");
+    expect(on.longestParsed).toBeLessThanOrEqual(SMALL_BYTES);
+    on.end();
+    const failed = bytes(`[{"op":"StepError","id":"b","opts":{"input":[${data}]},"error":{"name":"E","message":"m"}}]`);
+    await worker.replied(request, { value: null, body: failed });
+    const { status, steps } = await runDetail(gateway, runId);
+    expect([outcome, status]).toEqual(["stored", "WAITING"]);
+    expect(steps).toMatchObject([{ id: "a", status: "completed" }, { id: "b" }]);
+  });
+
   test("step options with too many values fail the run with the limit and the fix", async () => {
     const gateway = await bench.gateway();
     const { worker, request } = await given(gateway);

@@ -14,7 +14,7 @@ import {
 } from "@holdfast/engine";
 import { isRecord, type Op, parseJsonBytes, parseOps, type SdkResponse, WIRE_LIMITS } from "@holdfast/protocol";
 
-/** Of the options of one step that are built; data of an invocation is not. */
+/** Of the options of one step that are built; data of an invocation and arguments of a body are not. */
 export const MAX_OPTION_VALUES = 20_000;
 const MAX_ERROR_VALUES = 1_000;
 
@@ -78,23 +78,28 @@ export async function settledOps(ops: unknown, what: string): Promise<unknown> {
 }
 
 async function settledOp(op: Record<string, unknown>, what: string): Promise<unknown> {
-  const { opts, error } = op;
+  const { op: kind, opts, error } = op;
   if (!(opts instanceof JsonText || error instanceof JsonText)) return op;
   return {
     ...op,
-    ...(opts instanceof JsonText ? { opts: await options(opts, what) } : {}),
+    ...(opts instanceof JsonText ? { opts: await options(opts, what, kind === "DeferAdd") } : {}),
     ...(error instanceof JsonText ? { error: shortError(error) } : {}),
   };
 }
 
-async function options({ members, values }: JsonText, what: string): Promise<Record<string, unknown>> {
+/** @param hasInput it has data as its `input`; of other steps that is the arguments of a body, which nothing here reads */
+async function options(
+  { members, values }: JsonText,
+  what: string,
+  hasInput: boolean,
+): Promise<Record<string, unknown>> {
   if (!members) throw tooMany(`${what}.opts`, values);
   const built: Record<string, unknown> = {};
   let left = MAX_OPTION_VALUES;
   for (const { key, text, values: count } of members) {
     const name = JSON.parse(key) as string;
     if (name === "payload") built.payload = await payload(text);
-    else {
+    else if (name !== "input" || hasInput) {
       left -= count;
       if (left < 0) throw tooMany(`${what}.opts.${name}`, count);
       if (name !== "__proto__") built[name] = JSON.parse(text);
