@@ -202,12 +202,26 @@ export class Compensation {
     }
     const found = new Set(this.#found.map(({ record }) => record.identity.fullId));
     const notRun = steps.filter((step) => !found.has(this.#undoSteps.get(step) ?? step) && this.#isDone(step));
-    return { ...error, compensation: { undone, failed, notRun } };
+    return { ...error, compensation: { undone, failed: reported(failed), notRun } };
   }
 
   #isDone(fullId: string): boolean {
     return this.#journal.lookup(hashStepId(fullId))?.type === "data";
   }
+}
+
+/** Characters that the errors of compensations may take in all: they are in the event of `onFailure`, which has a limit. */
+const MAX_REPORTED = 1024 * 1024;
+
+/** Errors as they are, or, where that is too much, the beginnings of their messages: their steps have all of them. */
+function reported(failed: CompensationReport["failed"]): CompensationReport["failed"] {
+  const length = failed.reduce((sum, each) => sum + JSON.stringify(each).length, 0);
+  if (length <= MAX_REPORTED) return failed;
+  const maxChars = Math.floor(MAX_REPORTED / failed.length);
+  return failed.map(({ stepId, error: { name, message } }) => {
+    const error = { name: name.slice(0, maxChars), message: message.slice(0, maxChars) };
+    return { stepId, error };
+  });
 }
 
 /** Undoes the steps of a run in its pass, once, and ends that. */

@@ -122,6 +122,25 @@ describe.each([true, false])("Sagas, in place: %s", (inPlace) => {
     expect(tries).toEqual({ a: 1, b: 3, c: 3 });
   });
 
+  test("many compensations that fail with large errors are listed with the beginnings of their messages", async () => {
+    const engine = engineFor(
+      async ({ step }) => {
+        const fail = (): never => {
+          throw Object.assign(new Error("m".repeat(50_000)), { body: "b".repeat(50_000) });
+        };
+        await Promise.all(Array.from({ length: 12 }, (_, at) => step.run(`s${at}`, () => at, { compensate: fail })));
+        throw new NonRetriableError("over");
+      },
+      { inPlace, maxAttempts: 1 },
+    );
+    const { value } = await engine.run();
+    const { failed } = (value as { compensation: { failed: { stepId: string; error: { message: string } }[] } })
+      .compensation;
+    expect(failed.map(({ stepId }) => stepId)).toHaveLength(12);
+    expect(failed.every(({ error }) => /^m{10000}/.test(error.message))).toBe(true);
+    expect(JSON.stringify(value).length).toBeLessThan(1.1 * 1024 * 1024);
+  });
+
   test("compensations run only after the last attempt of the function", async () => {
     let undone = 0;
     const engine = engineFor(

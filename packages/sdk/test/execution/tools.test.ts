@@ -135,7 +135,7 @@ describe.each([true, false])("Waiting and calling, in place: %s", (inPlace) => {
   });
 
   test("step.fetch sends the text of a Request as it is, and refuses bytes that are no text", async () => {
-    const send = (body: BodyInit) => new Request("http://api.test/x", { method: "POST", body });
+    const send = (body: string | Uint8Array<ArrayBuffer>) => new Request("http://api.test/x", { method: "POST", body });
     const engine = engineFor(
       async ({ step }) => {
         await step.fetch("text", send("\ufeffé"));
