@@ -78,24 +78,29 @@ const MANY = describe({
 export function streamApi(app: Hono, parts: HttpParts): void {
   const { store, live, dispatcher, timers, log } = parts;
 
-  const answer = (c: Context, open: () => EventStream): Response =>
-    answerEvents(c, open, {
+  /** @throws HoldfastError `WATCHERS_FULL` */
+  const admit = (): void => {
+    if (live.isClosed) throw new HoldfastError("WATCHERS_FULL", "This gateway goes down: follow at another one.");
+    if (live.watchers < MAX_WATCHERS) return;
+    throw new HoldfastError("WATCHERS_FULL", `This gateway has ${MAX_WATCHERS} open live streams, as many as it may.`);
+  };
+
+  /** @throws HoldfastError `WATCHERS_FULL` */
+  const answer = (c: Context, open: () => EventStream): Response => {
+    // Others have come while this one was read for.
+    admit();
+    return answerEvents(c, open, {
       timers,
       onSlow: () => log("debug", `A live stream was ended: its client has read nothing for a minute.`),
     });
+  };
 
-  /** @throws HoldfastError `WATCHERS_FULL`, `POSITION_INVALID` */
-  const admit = async (
+  /** @throws HoldfastError `POSITION_INVALID` */
+  const lastOf = async (
     c: Context,
   ): Promise<{ readonly position: LogPosition | null; readonly link: string | null }> => {
-    if (live.isClosed) throw new HoldfastError("WATCHERS_FULL", "This gateway goes down: follow at another one.");
-    if (live.watchers >= MAX_WATCHERS) {
-      throw new HoldfastError(
-        "WATCHERS_FULL",
-        `This gateway has ${MAX_WATCHERS} open live streams, as many as it may.`,
-      );
-    }
-    const lastId = c.req.header("last-event-id") ?? c.req.query("lastEventId") ?? "";
+    // Clients that have no id yet may send it empty.
+    const lastId = c.req.header("last-event-id") || c.req.query("lastEventId") || "";
     if (lastId === "") return { position: null, link: null };
     const [position = "", link = null] = lastId.split("@");
     await live.readOwn({ after: position, scope: { runIds: [], functionIds: [] }, limit: 1 });
@@ -108,7 +113,8 @@ export function streamApi(app: Hono, parts: HttpParts): void {
     const functionId = named === undefined ? null : (await findFunction(dispatcher.functions, environment, named)).id;
     const statuses = readStatuses(c.req.query("status"));
     const limit = readLimit(c.req.query("limit"));
-    const { position } = await admit(c);
+    admit();
+    const { position } = await lastOf(c);
     return answer(c, () => streamOfRuns(parts, { environment, functionId, statuses, limit, position }));
   });
 
@@ -119,7 +125,8 @@ export function streamApi(app: Hono, parts: HttpParts): void {
     const goesOn = followsLinks(c);
     const read = (id: string): Promise<RunDetail> => runOr404(c, id, (one) => live.own(() => store.getRun(one)));
     const run = await read(runId);
-    const last = await admit(c);
+    admit();
+    const last = await lastOf(c);
     const position = last.position ?? (from === "start" ? store.logStart : null);
     const begins = last.link === null ? run : await read(last.link);
     // A snapshot is of the run that is at work.

@@ -234,6 +234,20 @@ it("a thousand watchers share one reader; one more is refused", async () => {
   await waitFor(watchers, { what: "the gateway to forget those who have gone" });
 });
 
+it("a crowd that comes back at once stays within the limit of watchers", async () => {
+  const gateway = await bench.gateway({ maxConnections: 5 });
+  const first = await follow(gateway, "/v1/runs/stream?limit=0");
+  await first.until("the snapshot", ({ messages }) => messages.length === 1);
+  const place = { "last-event-id": first.lastId ?? "" };
+  const crowd = await Promise.all(Array.from({ length: 1_200 }, () => follow(gateway, "/v1/runs/stream", place)));
+  const { process } = (await call(gateway, "/v1/metrics")) as { process: { watchers: number } };
+  expect(process.watchers).toBeGreaterThanOrEqual(1_000);
+  // A few may be let in at the same moment.
+  expect(process.watchers).toBeLessThan(1_020);
+  expect(crowd.filter(({ status }) => status === 503)).toHaveLength(1_201 - process.watchers);
+  for (const one of [first, ...crowd]) one.cut();
+});
+
 it("streams need the key and stay in the environment of their caller", async () => {
   const gateway = await bench.gateway({ signingKey: SIGNING_KEY, eventKey: EVENT_KEY });
   const bearer = { authorization: `Bearer ${SIGNING_KEY}` };
@@ -271,6 +285,10 @@ it("what cannot be followed is refused with what was wrong", async () => {
     return [live.status, JSON.parse(live.text).code];
   };
   expect(await asked("/v1/runs/stream", { "last-event-id": "nonsense" })).toEqual([400, "POSITION_INVALID"]);
+  expect(await asked("/v1/runs/stream?lastEventId=nonsense", { "last-event-id": "" })).toEqual([
+    400,
+    "POSITION_INVALID",
+  ]);
   const ahead = "p1.1:900000000:.0";
   expect(await asked("/v1/runs/stream", { "last-event-id": ahead })).toEqual([400, "POSITION_INVALID"]);
   expect(await asked("/v1/runs/stream?status=lost")).toEqual([400, "BODY_INVALID"]);
