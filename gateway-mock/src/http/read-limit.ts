@@ -12,12 +12,14 @@ export interface ReadLimitParts {
   readonly timers: Timers;
 }
 
+const READS: ReadonlySet<string> = new Set(["GET", "HEAD"]);
+
 /** Looks after a while whether the database answers others: one that is only slow with this call is waited for. */
 export function limitReads({ store, timers }: ReadLimitParts): MiddlewareHandler {
   const { readPatienceMs, readPingMs } = GATEWAY_LIMITS;
   return async (c, next) => {
     // A call that waits for the end of a run is answered at its own time.
-    if (c.req.method !== "GET" || c.req.query("wait") !== undefined) return next();
+    if (!READS.has(c.req.method) || c.req.query("wait") !== undefined) return next();
     const failed = deferred<never>();
     const look = (): Promise<void> =>
       withTimeout(timers, store.ping(), readPingMs, () => new Error("no answer")).then(arm, () => {
