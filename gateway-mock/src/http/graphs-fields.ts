@@ -1,5 +1,5 @@
 /** Reads what callers say of graphs: names, fields of bodies, pages. */
-import { HoldfastError, nearestName } from "@holdfast/core";
+import { HoldfastError, nearestName, unstorableIn } from "@holdfast/core";
 import { GRAPH_LIMITS, type NodeTypeInfo } from "@holdfast/graph/definition";
 import { isRecord, parseJsonBytes, WIRE_LIMITS } from "@holdfast/protocol";
 import type { GraphName } from "@holdfast/store";
@@ -42,7 +42,8 @@ export const graphNameIn = (c: Context): GraphName => ({
 export function tenantOf(value: unknown): string | undefined {
   if (value === undefined) return undefined;
   // biome-ignore lint/suspicious/noControlCharactersInRegex: those are what no name has.
-  if (typeof value === "string" && value.length <= MAX_TENANT_CHARS && !/[\u0000-\u001f]/.test(value)) return value;
+  const isName = typeof value === "string" && value.length <= MAX_TENANT_CHARS && !/[\u0000-\u001f]/.test(value);
+  if (isName && unstorableIn(value) === null) return value;
   throw invalid(`\`tenant\` must be text of at most ${MAX_TENANT_CHARS} characters.`);
 }
 
@@ -93,7 +94,8 @@ export function placeIn(cursor: string | undefined): GraphPlace | undefined {
   try {
     const place: unknown = JSON.parse(Buffer.from(cursor, "base64url").toString());
     const [tenant, id] = Array.isArray(place) ? place : [];
-    if (typeof tenant === "string" && typeof id === "string" && !`${tenant}${id}`.includes("\0")) return { tenant, id };
+    if (typeof tenant === "string" && typeof id === "string" && unstorableIn(`${tenant}${id}`) === null)
+      return { tenant, id };
   } catch {
     // It is no cursor.
   }

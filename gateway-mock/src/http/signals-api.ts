@@ -40,7 +40,7 @@ export function signalsApi(app: Hono, { store, dispatcher }: HttpParts): void {
     }
     // No step can wait for such a one.
     if (!isStorableName(body.signal, WIRE_LIMITS.maxSignalLength)) {
-      const problem = `must have at most ${WIRE_LIMITS.maxSignalLength} characters and no NUL`;
+      const problem = `must have at most ${WIRE_LIMITS.maxSignalLength} characters, no NUL, and no half of a surrogate pair`;
       throw new HoldfastError("BODY_INVALID", `\`signal\` ${problem}.`);
     }
     const environment = c.get("environment");

@@ -55,6 +55,28 @@ test("a NUL in a body or in a cursor is refused as what it is in", async () => {
   }
 });
 
+test("half a character in what the database is searched for is refused, with where it is", async () => {
+  const gateway = await bench.gateway();
+  await bench.worker(gateway);
+  for (const [path, body, code, said] of [
+    [
+      "/e/key",
+      { name: "shop/order", id: "a\ud83d" },
+      "EVENT_INVALID",
+      "Event 0: `id` contains half of a surrogate pair",
+    ],
+    ["/e/key", { name: "shop/\ud83d" }, "EVENT_INVALID", "Event 0: `name` contains half of a surrogate pair"],
+    ["/v1/functions/shop-order/runs", { id: "a\ud83d" }, "OPTION_INVALID", "`id` contains half of a surrogate pair"],
+    ["/v1/signals", { signal: "a\ud83d" }, "BODY_INVALID", "no half of a surrogate pair"],
+    ["/v1/graph-tests", { tenant: "a\ud83d" }, "BODY_INVALID", "`tenant` must be text"],
+  ] as const) {
+    const answer = await call(gateway, path, { method: "POST", body: JSON.stringify(body) });
+    expect([path, answer]).toMatchObject([path, { code, status: 400, error: expect.stringContaining(said) }]);
+  }
+  const whole = { name: "shop/order", id: "a\ud83d\ude00" };
+  expect(await call(gateway, "/e/key", { method: "POST", body: JSON.stringify(whole) })).toMatchObject({ status: 200 });
+});
+
 test("a query parameter that a route does not have, or a value that it does not know, is refused", async () => {
   const gateway = await bench.gateway();
   expect(await call(gateway, "/v1/functions?bogus=1")).toMatchObject({

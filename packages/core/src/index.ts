@@ -2,7 +2,7 @@ export { invariant, unreachable } from "./assert.ts";
 export { type BackoffPolicy, backoffDelayMs } from "./backoff.ts";
 export { type Clock, systemClock, systemTimers, type TimerHandle, type Timers } from "./clock.ts";
 export { type CoalescedLimits, coalesced } from "./coalesced.ts";
-export { describeValue, hasControlCharacter } from "./describe-value.ts";
+export { describeValue, hasControlCharacter, unstorableIn } from "./describe-value.ts";
 export { DOCS_ADDRESS, errorPage } from "./docs-address.ts";
 export {
   type DurationInput,

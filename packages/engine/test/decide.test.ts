@@ -219,6 +219,15 @@ describe("The plain protocol", () => {
       expect(other.job("pass"), "the handler may catch it").toBeDefined();
     }
   });
+
+  test.each([
+    ["WaitForEvent", { name: "go\ud83d" }],
+    ["WaitForSignal", { opts: { signal: "go\ud83d" } }],
+  ] as const)("a %s for a name with half a character fails its step, as nothing could end it", (kind, more) => {
+    const world = new World();
+    world.pass(ops([op(kind, "w", more)]));
+    expect(JSON.stringify(world.state.memo.get("w"))).toContain("half of a surrogate pair");
+  });
 });
 
 describe("In-place execution", () => {

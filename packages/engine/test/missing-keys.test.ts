@@ -118,3 +118,16 @@ describe("A key that has no value in the event", () => {
     expect(flowRules[0]).not.toHaveProperty("shown");
   });
 });
+
+describe("A key with half a character, as texts have that were cut", () => {
+  it.each([
+    ["idempotency", { idempotency: "event.data.title" }],
+    ["rateLimit", { rateLimit: { limit: 1, period: "1h", key: "event.data.title" } }],
+    ["singleton", { singleton: { mode: "skip", key: "event.data.title" } }],
+  ])("is another than one with another half: %s", (_option, config) => {
+    const ruleOf = (title: string) =>
+      start(config, { event: { name: "shop/placed", data: { title } } }).flowRules?.[0]?.key;
+    expect(ruleOf("a\ud83d")).toBe(ruleOf("a\ud83d"));
+    expect(ruleOf("a\ud83d")).not.toBe(ruleOf("a\ud83e"));
+  });
+});

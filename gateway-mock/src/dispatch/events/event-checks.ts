@@ -1,7 +1,7 @@
 /**
  * Checks events as they come from outside, before anything is stored; large batches in several turns of the event loop.
  */
-import { HoldfastError, MAX_DURATION_MS, nextTurn } from "@holdfast/core";
+import { HoldfastError, MAX_DURATION_MS, nextTurn, unstorableIn } from "@holdfast/core";
 import { JsonText } from "@holdfast/engine";
 import { isRecord, timestampProblem, WIRE_LIMITS } from "@holdfast/protocol";
 import type { SenderTrace } from "../spans.ts";
@@ -55,13 +55,15 @@ function checkEvent(event: unknown, index: number, nowMs: number): CheckedEvent 
   if (name.length > WIRE_LIMITS.maxEventNameLength) {
     return refuse(index, `\`name\` is longer than ${WIRE_LIMITS.maxEventNameLength} characters.`);
   }
-  if (name.includes("\0")) return refuse(index, "`name` contains a NUL character.");
+  const inName = unstorableIn(name);
+  if (inName !== null) return refuse(index, `\`name\` contains ${inName}.`);
   if (RESERVED.some((prefix) => name.startsWith(prefix)))
     return refuse(index, `names starting with "${name.split("/")[0]}/" are reserved.`);
   if (data !== undefined && data !== null && !isDataObject(data)) return refuse(index, "`data` must be an object.");
   if (id !== undefined && id !== null && (typeof id !== "string" || id.length > 256))
     return refuse(index, "`id` must be a string of at most 256 characters.");
-  if (typeof id === "string" && id.includes("\0")) return refuse(index, "`id` contains a NUL character.");
+  const inId = typeof id === "string" ? unstorableIn(id) : null;
+  if (inId !== null) return refuse(index, `\`id\` contains ${inId}.`);
   const wrongTs = ts === undefined || ts === null ? null : timestampProblem(ts, nowMs, MAX_DURATION_MS);
   if (wrongTs !== null) return refuse(index, `\`ts\` ${wrongTs}.`);
   if (data === undefined) checkMisnamed(event, index);

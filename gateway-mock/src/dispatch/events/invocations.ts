@@ -2,7 +2,14 @@
  * Runs that are asked for by name, from outside of any run: an event and a run of one function, in one transaction, as
  * `step.invoke` makes them, but through the function's flow rules. A repeated request makes no second run.
  */
-import { createUlidFactory, HoldfastError, MAX_DURATION_MS, type UlidFactory, ulidFromSeed } from "@holdfast/core";
+import {
+  createUlidFactory,
+  HoldfastError,
+  MAX_DURATION_MS,
+  type UlidFactory,
+  ulidFromSeed,
+  unstorableIn,
+} from "@holdfast/core";
 import { INVOKED, invocationText, jsonText, seenText, withSpan } from "@holdfast/engine";
 import { WIRE_LIMITS } from "@holdfast/protocol";
 import {
@@ -251,9 +258,11 @@ function readOptions(
   versions: readonly string[],
 ): AskedOptions {
   const name = plainName(fn.id);
-  if (id !== undefined && (typeof id !== "string" || id === "" || id.length > MAX_ID_LENGTH || id.includes("\0"))) {
-    throw invalid(`\`id\` must be text of 1 to ${MAX_ID_LENGTH} characters without NUL.`);
+  if (id !== undefined && (typeof id !== "string" || id === "" || id.length > MAX_ID_LENGTH)) {
+    throw invalid(`\`id\` must be text of 1 to ${MAX_ID_LENGTH} characters.`);
   }
+  const inId = id === undefined ? null : unstorableIn(id);
+  if (inId !== null) throw invalid(`\`id\` contains ${inId}.`);
   if (atMs !== undefined && atMs > nowMs + MAX_DURATION_MS) throw invalid("`at` must be at most a year ahead.");
   const beginMs = Math.max(nowMs, atMs ?? 0);
   const lastsMs = deadlineMs === undefined ? deadlineInMs : Math.ceil(deadlineMs - beginMs);

@@ -134,7 +134,7 @@ function unstorable(draft: Draft, op: Op, what: string, maxLength: number): bool
     draft,
     op,
     "OP_INVALID",
-    `waits for ${what} whose name has more than ${maxLength} characters, or a NUL`,
+    `waits for ${what} whose name has more than ${maxLength} characters, a NUL, or half of a surrogate pair`,
   );
 }
 

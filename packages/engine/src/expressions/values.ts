@@ -2,6 +2,7 @@
  * The values that expressions work on and come to: JSON in, maps where fields may be missing, JSON out. What copying them
  * costs is charged to the meter, as evaluation is.
  */
+import { unstorableIn } from "@holdfast/core";
 import { COSTS, chargeFields } from "./costs.ts";
 import type { Meter } from "./meter.ts";
 import type { Path } from "./tree.ts";
@@ -51,7 +52,7 @@ export function toJson(meter: Meter, value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, entry]) => [key, toJson(meter, entry)]));
 }
 
-/** What `key` options and the like make of a value: equal values give equal text. */
+/** What `key` options and the like make of a value: equal values give equal text, others do not once it is UTF-8. */
 export function keyText(value: unknown): string {
-  return typeof value === "string" ? value : (JSON.stringify(value) ?? "null");
+  return typeof value === "string" && unstorableIn(value) === null ? value : (JSON.stringify(value) ?? "null");
 }

@@ -1,5 +1,5 @@
 /** Checks of registered settings that name the function and the setting in their errors. */
-import { HoldfastError, messageOf, parseDurationMs } from "@holdfast/core";
+import { HoldfastError, messageOf, parseDurationMs, unstorableIn } from "@holdfast/core";
 import { isRecord } from "@holdfast/protocol";
 import { compileExpression } from "../expressions/expression.ts";
 
@@ -30,7 +30,8 @@ export class SettingsChecks {
   text(value: unknown, name: string, max: number): string {
     if (typeof value !== "string" || value.trim() === "") return this.fail(`\`${name}\` must be a non-empty string.`);
     if (value.length > max) this.fail(`\`${name}\` has more than ${max} characters.`);
-    if (value.includes("\0")) this.fail(`\`${name}\` contains a NUL character.`);
+    const problem = unstorableIn(value);
+    if (problem !== null) this.fail(`\`${name}\` contains ${problem}.`);
     return value;
   }
 

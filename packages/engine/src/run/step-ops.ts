@@ -1,4 +1,5 @@
 /** What the ops of steps are: waits, failures of the handler, ops that only report. */
+import { unstorableIn } from "@holdfast/core";
 import { isHandlerEnd, type Op, type OpName } from "@holdfast/protocol";
 
 /** Steps that end without a worker: by time, by something from outside, by a call that the gateway makes. */
@@ -31,8 +32,8 @@ export function nameOf(op: Op): string | undefined {
 }
 
 /**
- * Names that are looked up in the database: short enough for an index, and without the one character it cannot have.
+ * Names that are looked up in the database: short enough for an index, and without what it cannot have.
  */
 export function isStorableName(name: string, maxLength: number): boolean {
-  return name.length <= maxLength && !name.includes("\0");
+  return name.length <= maxLength && unstorableIn(name) === null;
 }

@@ -2,7 +2,7 @@
  * Sends events: checks and encodes them, names the request by a seed so that a repeated one counts once.
  * `send-http.ts` makes the call and repeats it.
  */
-import { type Clock, describeValue, HoldfastError, MAX_DURATION_MS, messageOf } from "@holdfast/core";
+import { type Clock, describeValue, HoldfastError, MAX_DURATION_MS, messageOf, unstorableIn } from "@holdfast/core";
 import { EVENT_LIMITS, isRecord, NO_EVENT_KEY } from "@holdfast/protocol";
 import { traceFields } from "../telemetry/tracing.ts";
 import { attachedSchema, isStandardSchema, type OutgoingEvent, type SchemaMap, validateData } from "./event-types.ts";
@@ -120,7 +120,8 @@ function checkEvent(
       `The event name "${name.slice(0, 40)}..." is longer than ${EVENT_LIMITS.maxEventNameLength} characters.`,
     );
   }
-  if (name.includes("\0")) throw invalid(`The event name ${JSON.stringify(name)} contains a NUL character.`);
+  const inName = unstorableIn(name);
+  if (inName !== null) throw invalid(`The event name ${JSON.stringify(name)} contains ${inName}.`);
   if (name.startsWith("inngest/") || name.startsWith("holdfast/")) {
     throw invalid(`The event name "${name}" is reserved: names must not start with "inngest/" or "holdfast/".`);
   }
@@ -128,7 +129,8 @@ function checkEvent(
     throw invalid(`The data of event "${name}" must be an object.`);
   if (id !== undefined && (typeof id !== "string" || id === ""))
     throw invalid(`The id of event "${name}" must be a string.`);
-  if (id?.includes("\0")) throw invalid(`The id of event "${name}" contains a NUL character.`);
+  const inId = id === undefined ? null : unstorableIn(id);
+  if (inId !== null) throw invalid(`The id of event "${name}" contains ${inId}.`);
   if (ts !== undefined && !isTimestamp(ts, nowMs)) {
     throw invalid(`The ts of event "${name}" must be an integer: milliseconds since 1970, at most a year ahead.`);
   }

@@ -1,5 +1,5 @@
 /** Sends a signal to the run that waits for it. `send-http.ts` makes the call and repeats it. */
-import { HoldfastError } from "@holdfast/core";
+import { HoldfastError, unstorableIn } from "@holdfast/core";
 import { EVENT_LIMITS, isRecord } from "@holdfast/protocol";
 import { apiBase, type GatewayAccess } from "./gateway-access.ts";
 import { checkDepth } from "./json-depth.ts";
@@ -56,10 +56,10 @@ export function encodeSignal(signal: unknown, data: unknown): string {
   if (typeof signal !== "string" || signal === "") {
     throw new HoldfastError("OPTION_INVALID", 'sendSignal() needs the signal\'s name: { signal: "approved" }.');
   }
-  if (signal.length > EVENT_LIMITS.maxSignalLength || signal.includes("\0")) {
+  if (signal.length > EVENT_LIMITS.maxSignalLength || unstorableIn(signal) !== null) {
     throw new HoldfastError(
       "OPTION_INVALID",
-      `A signal's name must have at most ${EVENT_LIMITS.maxSignalLength} characters and no NUL, not ${JSON.stringify(signal.slice(0, 40))}.`,
+      `A signal's name must have at most ${EVENT_LIMITS.maxSignalLength} characters, no NUL, and no half of a surrogate pair, not ${JSON.stringify(signal.slice(0, 40))}.`,
     );
   }
   const what = `The data of signal "${signal}"`;

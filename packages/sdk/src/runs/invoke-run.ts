@@ -1,5 +1,5 @@
 /** Starts a run of one function at the gateway: reads the options, makes the request, says what came of it. */
-import { HoldfastError } from "@holdfast/core";
+import { HoldfastError, unstorableIn } from "@holdfast/core";
 import { isRecord } from "@holdfast/protocol";
 import type { UntypedData } from "../events/event-types.ts";
 import { apiBase, type GatewayAccess } from "../events/gateway-access.ts";
@@ -110,6 +110,8 @@ function bodyOf(given: unknown): string {
   if (id !== undefined && (typeof id !== "string" || id === "" || id.length > MAX_ID_LENGTH)) {
     throw invalid(`The option \`id\` of invoke() must be text of 1 to ${MAX_ID_LENGTH} characters.`);
   }
+  const inId = id === undefined ? null : unstorableIn(id);
+  if (inId !== null) throw invalid(`The option \`id\` of invoke() contains ${inId}.`);
   if (appVersion !== undefined && typeof appVersion !== "string") {
     throw invalid("The option `appVersion` of invoke() must be text.");
   }

@@ -1,5 +1,5 @@
 /** The calls of steps that end when something happens elsewhere: an event, a signal, the end of another run. */
-import { describeValue, HoldfastError } from "@holdfast/core";
+import { describeValue, HoldfastError, unstorableIn } from "@holdfast/core";
 import { isRecord, matchPathProblem, WIRE_LIMITS } from "@holdfast/protocol";
 import { isStandardSchema, validateData } from "../events/event-types.ts";
 import type { StandardSchema } from "../events/standard-schema.ts";
@@ -136,8 +136,9 @@ function optionsOf(id: StepId, value: unknown, tool: string, known: readonly str
 
 function textOf(id: StepId, value: unknown, name: string, maxLength = 10_000): string {
   if (typeof value === "string" && value.trim() !== "" && value.length <= maxLength) {
-    if (!value.includes("\0")) return value;
-    throw invalidStep(id, `its \`${name}\` contains a NUL character`);
+    const problem = unstorableIn(value);
+    if (problem === null) return value;
+    throw invalidStep(id, `its \`${name}\` contains ${problem}`);
   }
   throw invalidStep(id, `its \`${name}\` must be a string of 1 to ${maxLength} characters`);
 }

@@ -212,6 +212,16 @@ describe("Events that no gateway would accept", () => {
     ["before 1970", { name: "a", ts: -1 }, "since 1970"],
     ["a NUL in its name", { name: "a\0b" }, "contains a NUL character"],
     ["a NUL in its id", { name: "a", id: "b\0c" }, 'The id of event "a" contains a NUL character'],
+    [
+      "half a character in its name",
+      { name: "a\ud83d" },
+      'The event name "a\\ud83d" contains half of a surrogate pair',
+    ],
+    [
+      "half a character in its id",
+      { name: "a", id: "b\ud83d" },
+      'The id of event "a" contains half of a surrogate pair',
+    ],
     ["data of 181 levels", { name: "a", data: nested(181) }, "nests deeper than 180 levels"],
   ])("an event that no gateway would accept is rejected before sending: %s", async (_name, event, text) => {
     await expect(app().send(event as never)).rejects.toMatchObject({
