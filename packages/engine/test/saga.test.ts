@@ -96,6 +96,27 @@ describe("Sagas", () => {
     expect(world.state.status).toBe("RUNNING");
   });
 
+  test.each(["InvokeFunction", "Gateway"] as const)(
+    "a call (%s) whose end the code has not heard of is undone by the step that it names",
+    (kind) => {
+      const world = new World({ maxAttempts: 1 });
+      const opts = { function_id: "shop-pay", url: "http://pay.test/", undoStep: "pay~undo" };
+      world.pass(ops([op(kind, "pay", { opts })]));
+      const result = { type: "data", text: "1" } as const;
+      if (kind === "Gateway") world.decide({ type: "fetched", jobId: world.job("fetch", "pay").id, result });
+      else world.decide({ type: "arrived", key: "pay", result });
+      world.decide({ type: "fail", jobId: world.job("pass").id, error: LOST });
+      expect(world.state.status).toBe("RUNNING");
+      // The step that carries it begins all the same, and stands for the call.
+      world.pass(ops([undoable("pay~undo")]), true);
+      expect(world.state.undoable).toEqual([{ key: "pay~undo", id: "pay~undo" }]);
+      world.pass(ops([undone("pay~undo")]), true);
+      world.decide({ type: "fail", jobId: world.job("pass").id, error: LOST });
+      expect(error(world)).toMatchObject({ compensation: { undone: ["pay~undo"], failed: [], notRun: [] } });
+      expect(world.reread()).toEqual(world.state);
+    },
+  );
+
   test("a run without steps to undo fails at once; a failed step has nothing to undo", () => {
     const world = new World({ maxAttempts: 1 });
     world.pass(ops([{ ...failing("a"), opts: { compensate: true }, userland: { id: "a" } }]));

@@ -264,11 +264,12 @@ function endStep(draft: Draft, key: string, result: StepResult): void {
 }
 
 function waitMeta({ state }: Draft, key: string, attempt: number): StepMeta {
-  const { op = "Sleep", name = null, ordinal = null } = state.open.get(key) ?? {};
+  const { op = "Sleep", name = null, ordinal = null, undo } = state.open.get(key) ?? {};
   return {
     op,
     ...(name === null ? {} : { name }),
     ...(attempt > 0 ? { attempt } : {}),
     ...(ordinal === null ? {} : { ordinal }),
+    ...(undo === undefined ? {} : { undo }),
   };
 }

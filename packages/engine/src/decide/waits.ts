@@ -146,11 +146,13 @@ function failed(draft: Draft, op: Op, code: ErrorCode, what: string): boolean {
 
 function metaOf(op: Op): OpenMeta {
   const name = nameOf(op);
+  const undo = optionText(op, "undoStep");
   return {
     op: op.op,
     ...(name === undefined ? {} : { name }),
     ...(op.opts?.parallelMode === "race" ? { race: true as const } : {}),
     ...(op.ordinal === undefined ? {} : { ordinal: op.ordinal }),
+    ...(undo === undefined ? {} : { undo }),
   };
 }
 

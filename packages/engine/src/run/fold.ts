@@ -232,6 +232,7 @@ export function openStepOf(meta: OpenMeta, phase: OpenStep["phase"], dueMs: numb
     ordinal: meta.ordinal ?? null,
     call: meta.call === undefined ? null : JSON.stringify(meta.call),
     earlier: since === undefined || name === undefined ? null : { name, expression, finished },
+    ...(meta.undo === undefined ? {} : { undo: meta.undo }),
   };
 }
 
@@ -241,7 +242,8 @@ function applySettled(state: RunState, kind: SettledKind, row: LogRow, known: St
   const { meta, memo } = known ? { meta: known, memo: memoOf(kind, row.dataJson) } : readStepRow(kind, row.dataJson);
   if (meta.clears) clearWork(state);
   if (meta.undo !== undefined && kind === "STEP_COMPLETED") {
-    state.undoable = [...state.undoable, { key, id: meta.undo }];
+    // What has its own place in the order is the step that carries what undoes.
+    state.undoable = [...state.undoable.filter(({ id }) => id !== meta.undo), { key, id: meta.undo }];
   }
   state.memo.set(key, {
     text: memo,

@@ -195,13 +195,13 @@ export function forkOf(log: readonly LogRow[], key: string, resultText: string |
   const chosen = steps.get(key);
   if (!before || !chosen) return { ok: false, why: "unknown" };
   const rows: LogRow[] = [];
-  const undoable: string[] = [];
+  const undoable = new Set<string>();
   for (const [kept, { kind, dataJson }] of before.settled) {
     if (kept === key) continue;
     const { meta, text } = readStepRow(kind, dataJson);
     if (meta.undo !== undefined && kind === "STEP_COMPLETED") {
       if (undoing.has(compensationKey(meta.undo))) return { ok: false, why: "undone", step: meta.undo };
-      undoable.push(meta.undo);
+      undoable.add(meta.undo);
     }
     // They are in their order already.
     const { at: _, ...own } = meta;
@@ -212,7 +212,7 @@ export function forkOf(log: readonly LogRow[], key: string, resultText: string |
     const meta: DeferMeta = { functionId, ...(name === undefined ? {} : { name }), rejected: BEGUN_BY_ORIGIN };
     rows.push(jsonRow("DEFERRED", deferKey, 0, 0, meta));
   }
-  return { ok: true, rows, steps: before.settled.size + (resultText === null ? 0 : 1), undoable };
+  return { ok: true, rows, steps: before.settled.size + (resultText === null ? 0 : 1), undoable: [...undoable] };
 }
 
 const BEGUN_BY_ORIGIN = "The end of the run that this one was forked from begins it.";

@@ -25,7 +25,7 @@ export interface StepMeta {
   readonly ordinal?: number;
   /** How many results the run's code had been given before this one; absent: all that were stored. */
   readonly at?: number;
-  /** The step can be undone: its author's id. */
+  /** The step can be undone: its author's id, or that of the step which carries what undoes it. */
   readonly undo?: string;
   /** With it all other work of the run is dropped. */
   readonly clears?: true;
@@ -54,6 +54,8 @@ export interface OpenMeta {
   };
   /** The HTTP call that the gateway makes. */
   readonly call?: object;
+  /** Id of the step that carries what undoes this one once it has completed. */
+  readonly undo?: string;
 }
 
 /** Of `RUN_CREATED`, under `run`. */

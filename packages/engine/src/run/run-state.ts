@@ -32,6 +32,8 @@ export interface OpenStep {
   readonly earlier: EarlierWait | null;
   /** Of what waits: since when. */
   readonly sinceMs?: number;
+  /** Id of the step that carries what undoes this one. */
+  readonly undo?: string;
 }
 
 /** An event that came since the run was made ends the wait, too. */
@@ -132,7 +134,10 @@ export interface RunState {
    * each.
    */
   readonly losses: LazyMap<string, number>;
-  /** Finished steps that can be undone, by the author's id, in the order of their completion. */
+  /**
+   * Finished steps that can be undone, in the order of their completion, by the author's id or that of the step which
+   * carries what undoes them: each of these once.
+   */
   undoable: readonly { readonly key: string; readonly id: string }[];
   /** By hashed id, in the order in which they were reported. */
   defers: ReadonlyMap<string, Defer>;

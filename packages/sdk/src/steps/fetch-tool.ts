@@ -30,7 +30,7 @@ export function fetchCall(args: readonly unknown[]): StepCall | Promise<StepCall
   const made = (body: string | undefined): StepCall => ({
     ...named(id),
     kind: "fetch",
-    opts: { url: url.href, method, headers, ...(body === undefined ? {} : { body }) },
+    opts: { url: url.href, method, headers, ...(body === undefined ? {} : { body }), ...undoStepOf(init) },
     ...undoStepOf(init),
     show: responseOf,
   });

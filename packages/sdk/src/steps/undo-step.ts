@@ -1,6 +1,7 @@
 /**
  * What undoes an invocation or a request is carried by a step of its own, which follows it: so graphs do it
- * (docs/decisions/0110). Both calls name that step, under a symbol, since it is no option for authors.
+ * (docs/decisions/0110). Both calls name that step, under a symbol, since it is no option for authors; so does what the
+ * gateway is told of them, for runs that it fails itself.
  */
 const UNDO_STEP = Symbol.for("holdfast.undoStep");
 

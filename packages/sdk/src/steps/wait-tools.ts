@@ -106,6 +106,7 @@ export function invokeCall(deps: WaitToolsDeps, id: StepId, given: unknown): Ste
       function_id: functionId,
       payload,
       ...(timeout === undefined ? {} : { timeout: waitText(id, timeout, exact) }),
+      ...undoStepOf(given),
     },
     ...undoStepOf(given),
     failure: (fullId, error) => invokeErrorOf(fullId, functionId, error),
