@@ -113,6 +113,19 @@ describe("In a pipe", () => {
     expect((await pipe(`run ${fork?.runId}`)).stdout).toContain(`forked from  ${id}, at "charge"`);
   });
 
+  test("of several runs, those that were run again before one that cannot be are named all the same", async () => {
+    const id = await failed();
+    const refused = { code: 3, stderr: expect.stringContaining(`There is no run ${NO_RUN}`) };
+    const told = await pipe(`rerun ${id} ${NO_RUN}`);
+    expect(told).toMatchObject(refused);
+    const [, runId] = /^\S+ {2}new run (\S+)\n$/.exec(told.stdout) ?? [];
+    expect(await app.current.runs.handle(String(runId)).result()).toBe("charged 7");
+    const asJson = await pipe(`rerun ${id} ${NO_RUN} --json`);
+    expect(asJson).toMatchObject(refused);
+    expect(JSON.parse(asJson.stdout)).toEqual({ runs: [{ id, runId: expect.any(String) }] });
+    expect(await pipe(`rerun ${NO_RUN} ${id} --json`)).toMatchObject({ ...refused, stdout: "" });
+  });
+
   test("a run that failed goes on after the fix, and what could not be undone is tried again", async () => {
     const id = await failed();
     expect(await pipe(`resume ${id} --app-version newest`)).toMatchObject({ code: 0 });

@@ -10,6 +10,7 @@ import { type CommandContext, clientOf, readOptions } from "./context.ts";
 import { EXIT, type ExitCode } from "./exit-codes.ts";
 import { FAULT_ADD_OPTIONS, FAULT_HISTORY_OPTIONS } from "./fault-options.ts";
 import type { GatewayClient } from "./gateway-client.ts";
+import { oneByOne } from "./one-by-one.ts";
 import { printJson } from "./output.ts";
 import { tableText } from "./table.ts";
 
@@ -99,9 +100,15 @@ async function clearFaults(context: CommandContext): Promise<ExitCode> {
     else output.print(`${cleared} removed\n`);
     return EXIT.done;
   }
-  for (const id of args) await client.delete(`/v1/faults/${encodeURIComponent(id)}`);
-  if (json) printJson(output, { cleared: args.length });
-  else for (const id of args) output.print(`${id}  removed\n`);
+  await oneByOne(context, {
+    json,
+    work: async (id) => {
+      await client.delete(`/v1/faults/${encodeURIComponent(id)}`);
+      return id;
+    },
+    line: (id) => `${id}  removed`,
+    whole: ({ length }) => ({ cleared: length }),
+  });
   return EXIT.done;
 }
 

@@ -5,7 +5,7 @@ import { PAUSE_OPTIONS } from "./client-options.ts";
 import { type CommandContext, clientOf, readOptions } from "./context.ts";
 import { EXIT, type ExitCode } from "./exit-codes.ts";
 import type { GatewayClient } from "./gateway-client.ts";
-import { printJson } from "./output.ts";
+import { oneByOne } from "./one-by-one.ts";
 import { filterOf } from "./repair.ts";
 import { RESUME_OPTIONS } from "./repair-options.ts";
 
@@ -19,15 +19,13 @@ const pathOf = (id: string, verb: string): string => `/v1/functions/${encodeURIC
 
 export async function pauseFunctions(context: CommandContext): Promise<ExitCode> {
   const { json, note } = readOptions(PAUSE_OPTIONS, context);
-  const { output, args } = context;
   const client = clientOf(context);
-  const results: PausedFunction[] = [];
-  for (const id of args) {
-    results.push(await client.post<PausedFunction>(pathOf(id, "pause"), note === undefined ? {} : { note }));
-  }
-  if (json) printJson(output, { functions: results });
-  else
-    for (const { functionId, pause } of results) output.print(`${functionId}  paused since ${pause?.sinceAt ?? ""}\n`);
+  await oneByOne(context, {
+    json,
+    work: (id) => client.post<PausedFunction>(pathOf(id, "pause"), note === undefined ? {} : { note }),
+    line: ({ functionId, pause }) => `${functionId}  paused since ${pause?.sinceAt ?? ""}`,
+    whole: (functions) => ({ functions }),
+  });
   return EXIT.done;
 }
 
@@ -45,12 +43,13 @@ export async function resume(context: CommandContext): Promise<ExitCode> {
     const taken = options.again ? { ...filter, again: true } : filter;
     return runBulk(context, options, { action: "resume", filter: taken, ...version });
   }
-  const { output, args } = context;
   const client = clientOf(context);
-  const results: Resumed[] = [];
-  for (const id of args) results.push(await resumeOne(client, id, version));
-  if (json) printJson(output, { resumed: results });
-  else for (const one of results) output.print(`${one.id}  ${resumedText(one)}\n`);
+  await oneByOne(context, {
+    json,
+    work: (id) => resumeOne(client, id, version),
+    line: (one) => `${one.id}  ${resumedText(one)}`,
+    whole: (resumed) => ({ resumed }),
+  });
   return EXIT.done;
 }
 

@@ -6,10 +6,9 @@ import { CLIENT_OPTIONS } from "./client-options.ts";
 import { type CommandContext, clientOf, readOptions } from "./context.ts";
 import { EXIT, type ExitCode } from "./exit-codes.ts";
 import { jsonArgument } from "./json-argument.ts";
-import { printJson } from "./output.ts";
+import { oneByOne } from "./one-by-one.ts";
 import { CANCEL_OPTIONS, DELETE_OPTIONS, type FILTER_OPTIONS, RERUN_OPTIONS } from "./repair-options.ts";
 import type { ShownRun } from "./run-text.ts";
-import { visible } from "./table.ts";
 
 const pathOf = (id: string, verb = ""): string => `/v1/runs/${encodeURIComponent(id)}${verb}`;
 
@@ -45,19 +44,16 @@ export async function cancelRuns(context: CommandContext): Promise<ExitCode> {
   const options = readOptions(CANCEL_OPTIONS, context);
   const filter = filterOf(context, options);
   if (filter) return runBulk(context, options, { action: "cancel", filter });
-  const { output, args } = context;
   const client = clientOf(context);
-  const results: { readonly id: string; readonly cancelled: boolean; readonly status: string }[] = [];
-  for (const id of args) {
-    const { cancelled, run } = await client.post<{ cancelled: boolean; run: ShownRun }>(pathOf(id, "/cancel"));
-    results.push({ id, cancelled, status: run.status });
-  }
-  if (options.json) printJson(output, { runs: results });
-  else {
-    for (const { id, cancelled, status } of results) {
-      output.print(`${id}  ${cancelled ? "cancelled" : `was ${status.toLowerCase()} already`}\n`);
-    }
-  }
+  const results = await oneByOne(context, {
+    json: options.json,
+    work: async (id) => {
+      const { cancelled, run } = await client.post<{ cancelled: boolean; run: ShownRun }>(pathOf(id, "/cancel"));
+      return { id, cancelled, status: run.status };
+    },
+    line: ({ id, cancelled, status }) => `${id}  ${cancelled ? "cancelled" : `was ${status.toLowerCase()} already`}`,
+    whole: (runs) => ({ runs }),
+  });
   return results.every(({ status }) => status === "CANCELLED") ? EXIT.done : EXIT.otherwise;
 }
 
@@ -73,36 +69,36 @@ export async function rerunRuns(context: CommandContext): Promise<ExitCode> {
     const taken = options.again ? { ...filter, again: true } : filter;
     return runBulk(context, options, { action: "rerun", filter: taken, ...version });
   }
-  const { output, args } = context;
   const client = clientOf(context);
   const edited = result === undefined ? {} : { result: jsonArgument("--result", result) };
-  const results: { readonly id: string; readonly runId: string }[] = [];
-  for (const id of args) {
-    const { runId } =
-      from === undefined
-        ? await client.post<{ runId: string }>(pathOf(id, "/rerun"), version)
-        : await client.post<{ runId: string }>(pathOf(id, "/fork"), { step: from, ...edited, ...version });
-    results.push({ id, runId });
-  }
-  if (options.json) printJson(output, { runs: results });
-  else for (const { id, runId } of results) output.print(`${visible(id)}  new run ${visible(runId)}\n`);
+  await oneByOne(context, {
+    json: options.json,
+    work: async (id) => {
+      const { runId } =
+        from === undefined
+          ? await client.post<{ runId: string }>(pathOf(id, "/rerun"), version)
+          : await client.post<{ runId: string }>(pathOf(id, "/fork"), { step: from, ...edited, ...version });
+      return { id, runId };
+    },
+    line: ({ id, runId }) => `${id}  new run ${runId}`,
+    whole: (runs) => ({ runs }),
+  });
   return EXIT.done;
 }
 
 export async function compensateRuns(context: CommandContext): Promise<ExitCode> {
   const { json } = readOptions(CLIENT_OPTIONS, context);
-  const { output, args } = context;
   const client = clientOf(context);
-  const results: ({ readonly id: string } & Undoing)[] = [];
-  for (const id of args) {
-    const path = pathOf(id, "/compensations/retry");
-    const { retried, run } = await client.post<{ retried: boolean; run: ShownRun }>(path);
-    results.push({ id, retried, status: run.status });
-  }
-  if (json) printJson(output, { runs: results });
-  else {
-    for (const result of results) output.print(`${visible(result.id)}  ${undoingText(result)}\n`);
-  }
+  const results = await oneByOne(context, {
+    json,
+    work: async (id) => {
+      const path = pathOf(id, "/compensations/retry");
+      const { retried, run } = await client.post<{ retried: boolean; run: ShownRun }>(path);
+      return { id, retried, status: run.status };
+    },
+    line: (result) => `${result.id}  ${undoingText(result)}`,
+    whole: (runs) => ({ runs }),
+  });
   return results.some(isLeftAsItIs) ? EXIT.otherwise : EXIT.done;
 }
 
@@ -124,12 +120,15 @@ export async function deleteRuns(context: CommandContext): Promise<ExitCode> {
   const options = readOptions(DELETE_OPTIONS, context);
   const filter = filterOf(context, options);
   if (filter) return runBulk(context, options, { action: "delete", filter });
-  const { output, args } = context;
   const client = clientOf(context);
-  for (const id of args) {
-    await client.delete(`${pathOf(id)}${options.cancel ? "?cancel=1" : ""}`);
-    if (!options.json) output.print(`${visible(id)}  deleted\n`);
-  }
-  if (options.json) printJson(output, { deleted: args });
+  await oneByOne(context, {
+    json: options.json,
+    work: async (id) => {
+      await client.delete(`${pathOf(id)}${options.cancel ? "?cancel=1" : ""}`);
+      return id;
+    },
+    line: (id) => `${id}  deleted`,
+    whole: (deleted) => ({ deleted }),
+  });
   return EXIT.done;
 }

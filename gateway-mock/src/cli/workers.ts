@@ -2,6 +2,7 @@
 import { CLIENT_OPTIONS } from "./client-options.ts";
 import { type CommandContext, clientOf, readOptions } from "./context.ts";
 import { EXIT, type ExitCode } from "./exit-codes.ts";
+import { oneByOne } from "./one-by-one.ts";
 import { printJson } from "./output.ts";
 import { durationText } from "./run-text.ts";
 import { tableText } from "./table.ts";
@@ -86,18 +87,21 @@ function poolText(isolation: ShownState["isolation"]): string {
 export const drainWorkers = (context: CommandContext): Promise<ExitCode> => change(context, "drain");
 export const resumeWorkers = (context: CommandContext): Promise<ExitCode> => change(context, "resume");
 
+interface ChangedWorker {
+  readonly instanceId: string;
+  readonly drained: boolean;
+  readonly changed: boolean;
+}
+
 async function change(context: CommandContext, verb: "drain" | "resume"): Promise<ExitCode> {
   const { json } = readOptions(CLIENT_OPTIONS, context);
-  const { output, args } = context;
   const client = clientOf(context);
-  const results: { readonly instanceId: string; readonly drained: boolean; readonly changed: boolean }[] = [];
-  for (const id of args) results.push(await client.post(`/v1/workers/${encodeURIComponent(id)}/${verb}`));
-  if (json) printJson(output, { workers: results });
-  else {
-    for (const { instanceId, drained, changed } of results) {
-      const now = drained ? "gets no new work" : "gets work";
-      output.print(`${instanceId}  ${changed ? "now " : ""}${now}\n`);
-    }
-  }
+  await oneByOne(context, {
+    json,
+    work: (id) => client.post<ChangedWorker>(`/v1/workers/${encodeURIComponent(id)}/${verb}`),
+    line: ({ instanceId, drained, changed }) =>
+      `${instanceId}  ${changed ? "now " : ""}${drained ? "gets no new work" : "gets work"}`,
+    whole: (workers) => ({ workers }),
+  });
   return EXIT.done;
 }
