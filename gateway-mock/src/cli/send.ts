@@ -7,7 +7,7 @@ import { awaitRuns, exitCodeOfRuns } from "./await-runs.ts";
 import { SEND_OPTIONS } from "./client-options.ts";
 import { type CommandContext, clientOf, readOptions } from "./context.ts";
 import { EXIT, type ExitCode } from "./exit-codes.ts";
-import type { GatewayClient } from "./gateway-client.ts";
+import { type GatewayClient, isPassing } from "./gateway-client.ts";
 import { jsonArgument } from "./json-argument.ts";
 import { cancelsRuns, listenersOf } from "./listeners.ts";
 import { environmentsWith } from "./other-environments.ts";
@@ -17,6 +17,8 @@ import { runText, type ShownRunDetail } from "./run-text.ts";
 import { visible } from "./table.ts";
 
 const POLL_MS = 50;
+/** While the gateway is gone. */
+const GONE_POLL_MS = 250;
 /** How long an event may take to start runs before it counts as one that starts none. */
 const START_MS = 2_000;
 
@@ -43,23 +45,32 @@ export async function sendEvent(context: CommandContext): Promise<ExitCode> {
     () => client.sendEvents([event]),
   );
   const [eventId = ""] = sent.ids;
-  const isLater = atMs !== undefined && atMs > systemClock.nowMs();
-  const started = isLater
-    ? { type: "runs" as const, runIds: [], collected: [] }
-    : await startedBy(client, name, eventId);
-  const runIds = started.type === "runs" ? started.runIds : [];
-  // Said before the wait: what ends that early loses nothing.
+  // Said before what follows, which may fail or be ended: the event is stored, and sent again it would start all twice.
   if (!options.json) output.print(`event  ${visible(eventId)}\n`);
+  const isLater = atMs !== undefined && atMs > systemClock.nowMs();
   const { timeoutMs } = options;
-  const runs = options.wait ? await awaitRuns(client, runIds, { output, timeoutMs, speaks: true, exist: true }) : [];
+  let started: Started = { type: "runs", runIds: [], collected: [] };
+  let runs: readonly ShownRunDetail[] = [];
+  try {
+    const goneMs = options.wait ? timeoutMs : START_MS;
+    if (!isLater) started = await startedBy(client, { name, eventId, goneMs });
+    const ids = idsOf(started);
+    if (options.wait) runs = await awaitRuns(client, ids, { output, timeoutMs, speaks: true, exist: true });
+  } catch (error) {
+    const runIds = idsOf(started);
+    if (options.json) printJson(output, { eventId, runIds: runIds.length === 0 ? null : runIds });
+    else output.note("The event is stored.\n");
+    throw error;
+  }
+  const runIds = idsOf(started);
   if (options.json)
     printJson(output, { eventId, runIds: started.type === "runs" ? runIds : null, ...(options.wait ? { runs } : {}) });
   else {
     output.print(shownRuns(runIds, runs, output.isTerminal ? output.columns : 0));
     const keyHint = options.keys === undefined ? " (HOLDFAST_SIGNING_KEY)" : ", which the key file does not have";
-    output.note(
-      await hintFor(context, client, name, { isLater, started, isAwaited: sent.awaited.length > 0, keyHint }),
-    );
+    const facts = { isLater, started, isAwaited: sent.awaited.length > 0, keyHint };
+    // A hint fails no command.
+    output.note(await hintFor(context, client, name, facts).catch(() => ""));
     if (options.wait && runIds.length === 0) output.note("So --wait has no run to wait for; the event is stored.\n");
   }
   return options.wait ? exitCodeOfRuns(runs) : EXIT.done;
@@ -70,17 +81,40 @@ function shownRuns(runIds: readonly string[], runs: readonly ShownRunDetail[], c
   return runIds.map((id) => `run    ${visible(id)}\n`).join("");
 }
 
-async function startedBy(client: GatewayClient, name: string, eventId: string): Promise<Started> {
-  const endMs = systemClock.monotonicMs() + START_MS;
+const idsOf = (started: Started): readonly string[] => (started.type === "runs" ? started.runIds : []);
+
+interface SentEvent {
+  readonly name: string;
+  readonly eventId: string;
+  /** How long a gateway that goes now is waited for. */
+  readonly goneMs: number;
+}
+
+async function startedBy(client: GatewayClient, { name, eventId, goneMs }: SentEvent): Promise<Started> {
+  const goneEndMs = systemClock.monotonicMs() + goneMs;
+  let endMs = systemClock.monotonicMs() + START_MS;
   for (;;) {
-    const started = await startedNow(client, eventId);
-    if (started.type === "unknown") return started;
-    const isKnown = started.runIds.length > 0 || started.collected.length > 0;
-    if (isKnown || systemClock.monotonicMs() >= endMs) return started;
-    // No run can come of it.
-    if (!(await listenersOf(client)).some((pattern) => eventMatches(pattern, name))) return started;
-    await sleep(systemTimers, POLL_MS);
+    const found = await lookNow(client, name, eventId).catch((error: unknown) => {
+      if (!isPassing(error) || systemClock.monotonicMs() >= goneEndMs) throw error;
+      return null;
+    });
+    if (found === null) endMs = systemClock.monotonicMs() + START_MS;
+    else if (found.isAll || systemClock.monotonicMs() >= endMs) return found.started;
+    await sleep(systemTimers, found === null ? GONE_POLL_MS : POLL_MS);
   }
+}
+
+/** `isAll`: nothing more will come of it. */
+async function lookNow(
+  client: GatewayClient,
+  name: string,
+  eventId: string,
+): Promise<{ readonly started: Started; readonly isAll: boolean }> {
+  const started = await startedNow(client, eventId);
+  if (started.type === "unknown" || started.runIds.length + started.collected.length > 0) {
+    return { started, isAll: true };
+  }
+  return { started, isAll: !(await listenersOf(client)).some((pattern) => eventMatches(pattern, name)) };
 }
 
 interface ShownEvent {

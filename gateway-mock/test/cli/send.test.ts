@@ -71,3 +71,41 @@ test("an event that another environment listens to is answered with that environ
     `${sentence}. The environment feature/x has a function that is: --env feature/x\n`,
   );
 });
+
+/** What a command whose gateway is gone once it has the event leaves behind. */
+async function sentToGateway(flags: Readonly<Record<string, true>>, answers: () => Response) {
+  const [printed, notes]: [string[], string[]] = [[], []];
+  const write = { print: (text: string) => void printed.push(text), note: (text: string) => void notes.push(text) };
+  const plain = { isTerminal: false, showsProgress: false, columns: 120, colours: false };
+  vi.stubGlobal("fetch", async (url: string) =>
+    url.includes("/e/")
+      ? Response.json({ ids: ["01E"] })
+      : url.includes("/dev")
+        ? Response.json(ANSWERS["/dev"])
+        : answers(),
+  );
+  const context = { args: ["saga/go"], flags, env: {}, output: { ...write, ...plain } };
+  const code = await sendEvent(context).catch((error: unknown) => String(error));
+  return { code, printed: printed.join(""), notes: notes.join("") };
+}
+
+test("the id of an event that was taken is not lost with the gateway", async () => {
+  const away = (): Response => Response.json({ error: "Away.", code: "STORE_FAILED" }, { status: 503 });
+  expect(await sentToGateway({}, away)).toEqual({
+    code: "HoldfastError: Away.",
+    printed: "event  01E\n",
+    notes: "The event is stored.\n",
+  });
+  const asJson = await sentToGateway({ json: true }, away);
+  expect([asJson.code, JSON.parse(asJson.printed)]).toEqual(["HoldfastError: Away.", { eventId: "01E", runIds: null }]);
+});
+
+test("a gateway that is away for a moment says afterwards what the event has started", async () => {
+  let asked = 0;
+  const answers = (): Response => {
+    asked += 1;
+    if (asked < 3) return Response.json({ error: "Away.", code: "STORE_FAILED" }, { status: 503 });
+    return Response.json({ runIds: ["01R"], collected: [] });
+  };
+  expect(await sentToGateway({}, answers)).toEqual({ code: 0, printed: "event  01E\nrun    01R\n", notes: "" });
+});
