@@ -53,6 +53,7 @@ export interface Terminal {
 }
 
 export const CTRL_C = "\u0003";
+export const CTRL_D = "\u0004";
 
 /** Runs a line of a shell in a pseudo-terminal of this width. */
 export function openTerminal(

@@ -3,7 +3,7 @@ import { waitFor } from "@holdfast/testing";
 import { Holdfast } from "holdfast";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { gatewayBin } from "../support/gateway.mjs";
-import { hasTerminal, openTerminal, shell } from "../support/terminal.ts";
+import { CTRL_C, CTRL_D, hasTerminal, openTerminal, shell } from "../support/terminal.ts";
 
 /** The commands that repair and operate: in a pipe, as JSON, in a pseudo-terminal, with the exit codes scripts go by. */
 
@@ -246,6 +246,10 @@ describe.runIf(hasTerminal)("In a terminal", () => {
     const question = "Run again 1 run? [y/N]";
     const no = await inTerminal("rerun --function order", { question, keys: "n\r" });
     expect(no).toMatchObject({ code: 2, text: expect.stringContaining("Nothing was done.") });
+    const left = await inTerminal("rerun --function order", { question, keys: CTRL_C });
+    expect(left).toMatchObject({ code: 130, text: expect.stringMatching(/\nNothing was done\. [^\n]*\n$/) });
+    const ended = await inTerminal("rerun --function order", { question, keys: CTRL_D });
+    expect(ended).toMatchObject({ code: 2, text: expect.stringMatching(/\nNothing was done\. [^\n]*\n$/) });
     const yes = await inTerminal("rerun --function order", { question, keys: "y\r" });
     expect(yes.code).toBe(0);
     expect(yes.text).toMatch(/Job \w+; it goes on without this command/);

@@ -1,5 +1,5 @@
 /** Bulk jobs on the command line: a look before, progress while they are under way, and `bulk`, which shows them. */
-import { createInterface } from "node:readline/promises";
+import { createInterface } from "node:readline";
 import { sleep, systemTimers } from "@holdfast/core";
 import { usage } from "../config/settings.ts";
 import { type CommandContext, clientOf, readOptions } from "./context.ts";
@@ -64,9 +64,10 @@ export async function runBulk(
     else output.print(`${runs} would be ${PAST[command.action]}.\n`);
     return EXIT.done;
   }
-  if (!yes && !(await isConfirmed(output, `${PRESENT[command.action]} ${runs}?`))) {
+  const consent = yes ? "yes" : await askedFor(output, `${PRESENT[command.action]} ${runs}?`);
+  if (consent !== "yes") {
     output.note("Nothing was done. --yes does it without asking.\n");
-    return EXIT.usage;
+    return consent === "interrupted" ? EXIT.interrupted : EXIT.usage;
   }
   const job = await followed(client, output, await client.post<ShownBulk>("/v1/bulk", command));
   if (json) printJson(output, job);
@@ -82,12 +83,24 @@ function leftOutText(count: number): string {
 const PAST = { cancel: "cancelled", rerun: "run again", resume: "resumed", delete: "deleted" } as const;
 const PRESENT = { cancel: "Cancel", rerun: "Run again", resume: "Resume", delete: "Delete" } as const;
 
-async function isConfirmed(output: Output, question: string): Promise<boolean> {
-  if (!output.showsProgress || process.stdin.isTTY !== true) return false;
+type Consent = "yes" | "no" | "interrupted";
+
+/** Ctrl-C and Ctrl-D are answers, too: a terminal that is being read gives them as keys. */
+async function askedFor(output: Output, question: string): Promise<Consent> {
+  if (!output.showsProgress || process.stdin.isTTY !== true) return "no";
   const lines = createInterface({ input: process.stdin, output: process.stderr });
+  const unanswered = (consent: Consent): Consent => {
+    output.note("\n");
+    return consent;
+  };
   try {
-    return /^y(es)?$/i.test((await lines.question(`${question} [y/N] `)).trim());
+    return await new Promise<Consent>((resolve) => {
+      lines.once("SIGINT", () => resolve(unanswered("interrupted")));
+      lines.once("close", () => resolve(unanswered("no")));
+      lines.question(`${question} [y/N] `, (text) => resolve(/^y(es)?$/i.test(text.trim()) ? "yes" : "no"));
+    });
   } finally {
+    lines.removeAllListeners("close");
     lines.close();
   }
 }
