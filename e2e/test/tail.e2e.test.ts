@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { createServer as createHttpServer } from "node:http";
 import { createServer } from "node:net";
 import { fileURLToPath } from "node:url";
 import { createDatabase, type NodeProcess, spawnNode, waitFor } from "@holdfast/testing";
@@ -26,6 +27,19 @@ async function freePort(): Promise<number> {
   server.close();
   await once(server, "close");
   return typeof address === "object" && address ? address.port : 0;
+}
+
+/** It takes calls and answers none of them. */
+async function silentServer(): Promise<{ readonly url: string; readonly asked: readonly string[] }> {
+  const asked: string[] = [];
+  const server = createHttpServer((request) => void asked.push(request.url ?? "")).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const address = server.address();
+  return { url: `http://127.0.0.1:${typeof address === "object" && address ? address.port : 0}`, asked };
 }
 
 async function gateway(args: readonly string[]): Promise<{ readonly child: NodeProcess; readonly url: string }> {
@@ -193,3 +207,20 @@ describe("In a pipe", () => {
     }
   });
 });
+
+test.each([
+  ["", "SIGINT", 130],
+  ["--env staging", "SIGTERM", 143],
+] as const)(
+  "tail %s that waits for an answer ends with %s, not with what it waits for",
+  async (args, signal, code) => {
+    const { url, asked } = await silentServer();
+    const waiting = tail(args, url);
+    await waitFor(() => asked.length > 0 || undefined, { what: "tail to ask" });
+    waiting.child.kill(signal);
+    expect(await waiting.exited).toBe(code);
+    // It asks for this once a call has taken too long.
+    expect(asked).not.toContain("/health");
+  },
+  60_000,
+);
