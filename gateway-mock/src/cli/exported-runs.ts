@@ -3,6 +3,7 @@ import { HoldfastError } from "@holdfast/core";
 import { type CommandContext, clientOf, readOptions } from "./context.ts";
 import { EXIT, type ExitCode } from "./exit-codes.ts";
 import type { GatewayClient } from "./gateway-client.ts";
+import { whenTaken } from "./output.ts";
 import { EXPORT_OPTIONS } from "./replay-options.ts";
 
 /** What each line of an export names. Readers refuse others. */
@@ -75,6 +76,7 @@ export async function exportRuns(context: CommandContext): Promise<ExitCode> {
   const write = async (ids: readonly string[], mayBeGone: boolean): Promise<void> => {
     for await (const line of exportedLines(client, ids, mayBeGone)) {
       output.print(`${line}\n`);
+      await whenTaken();
       count += 1;
     }
   };

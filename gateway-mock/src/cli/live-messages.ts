@@ -134,10 +134,12 @@ async function* oneConnection(
     const decoder = new TextDecoder();
     pieces = response.body.getReader();
     while (!end.signal.aborted) {
-      const piece = await pieces.read().catch(() => null);
-      if (!piece || piece.done) return;
       timer.cancel();
       timer = systemTimers.set(SILENT_MS, abort);
+      const piece = await pieces.read().catch(() => null);
+      if (!piece || piece.done) return;
+      // The gateway is not silent while who looks at a message takes long.
+      timer.cancel();
       for (const { event, data } of reader.read(decoder.decode(piece.value, { stream: true }))) {
         if (end.signal.aborted) return;
         yield { event, data: jsonRecord(data) };

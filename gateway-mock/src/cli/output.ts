@@ -1,4 +1,5 @@
 /** Where a command writes: results to stdout, everything else to stderr; what a terminal is shown, a pipe is not. */
+import { once } from "node:events";
 import { EXIT, type ExitCode } from "./exit-codes.ts";
 
 export interface Output {
@@ -24,6 +25,15 @@ export function whenPrinted(done: (error: Error | undefined) => void): void {
     const lost = error && !isEndOfReader(error) ? error : undefined;
     process.stderr.write("", () => done(lost));
   });
+}
+
+/**
+ * Resolves once who reads stdout has taken what was printed, but for a small rest. What prints without end waits for it:
+ * what a slow reader leaves would collect in memory.
+ */
+export async function whenTaken(): Promise<void> {
+  // One that fails ends the program (`endWithReader`).
+  if (process.stdout.writableNeedDrain) await once(process.stdout, "drain");
 }
 
 const isEndOfReader = ({ code }: NodeJS.ErrnoException): boolean => code === "EPIPE" || code === "ERR_STREAM_DESTROYED";

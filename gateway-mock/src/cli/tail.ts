@@ -7,6 +7,7 @@ import { type CommandContext, clientOf, readOptions } from "./context.ts";
 import { EXIT, type ExitCode } from "./exit-codes.ts";
 import { rowLines, type ShownRow } from "./fact-line.ts";
 import { type LiveMessage, liveMessages } from "./live-messages.ts";
+import { whenTaken } from "./output.ts";
 import { visible } from "./table.ts";
 import { noteUnknown } from "./unknown-names.ts";
 
@@ -57,6 +58,7 @@ async function follow(context: CommandContext, options: TailOptions, signal: Abo
     if (event === "reset") output.note("What happened meanwhile is lost to this view: it begins anew.\n");
     const row = event === "facts" ? rowOf({ event, data }) : null;
     if (row) output.print(options.json ? jsonLines(row) : rowLines(row, shown));
+    await whenTaken();
   }
   return EXIT.interrupted;
 }
