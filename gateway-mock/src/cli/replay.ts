@@ -13,7 +13,7 @@ import type { ReplayResult, ShownDivergence } from "./replay/replay-messages.ts"
 import { CHECK_OPTIONS, REPLAY_OPTIONS } from "./replay-options.ts";
 import { tableText } from "./table.ts";
 
-const LIVING = ["PENDING", "RUNNING", "WAITING"] as const;
+const LIVING = "PENDING,RUNNING,WAITING";
 
 export async function replayRuns(context: CommandContext): Promise<ExitCode> {
   const options = readOptions(REPLAY_OPTIONS, context);
@@ -77,12 +77,10 @@ async function replayLiving(
   client: GatewayClient,
   { function: fn, limit }: Pick<RunsWanted, "function" | "limit">,
 ): Promise<void> {
-  for (const status of LIVING) {
-    for await (const runs of listedRuns(client, { status, function: fn, limit: limit - replay.results.length })) {
-      const ids = runs.filter((run) => isOfApp(replay, run)).map(({ id }) => id);
-      for await (const line of exportedLines(client, ids, true)) await replay.run(line);
-    }
-    if (replay.results.length >= limit) return;
+  // In one list: of several, one after the other, a run that changes its status meanwhile could be in none.
+  for await (const runs of listedRuns(client, { status: LIVING, function: fn, limit })) {
+    const ids = runs.filter((run) => isOfApp(replay, run)).map(({ id }) => id);
+    for await (const line of exportedLines(client, ids, true)) await replay.run(line);
   }
 }
 

@@ -27,12 +27,22 @@ const runOf = (id: string, n: number) => ({
 });
 const RUNS = [runOf("R1", 1), runOf("R2", 2)];
 
+/** It sleeps until runs that are at work have been listed, and is at work from then on. */
+let isAwake = false;
+function wokenRun(statuses: readonly string[]): readonly object[] {
+  const isListed = statuses.includes(isAwake ? "RUNNING" : "WAITING");
+  isAwake ||= statuses.includes("RUNNING");
+  return isListed ? RUNS.slice(0, 1) : [];
+}
+
 let folder = "";
 let url = "";
 const gateway = createServer((request, response) => {
   const { pathname, searchParams } = new URL(request.url ?? "", "http://gateway");
   const named = RUNS.find(({ id }) => pathname === `/v1/runs/${id}`);
-  const runs = searchParams.get("status") === "RUNNING" ? RUNS : [];
+  const statuses = searchParams.get("status")?.split(",") ?? [];
+  const runs =
+    searchParams.get("function") === "shop-woken" ? wokenRun(statuses) : statuses.includes("RUNNING") ? RUNS : [];
   response.setHeader("content-type", "application/json");
   response.end(JSON.stringify(named ?? { runs, nextCursor: null }));
 });
@@ -114,6 +124,11 @@ describe.concurrent("An app that has connected is checked, whatever its module w
     const { code, stdout, stderr } = await check(app, "--json");
     expect(code, stderr).toBe(0);
     expect(JSON.parse(stdout)).toEqual({ functions: ["shop-order"], checked: 2, runs: [] });
+  });
+
+  test("a run that wakes up while the others are read is checked, too", async () => {
+    const checked = await check(await appOf({ after: CONNECTED }), "--json", "--function", "shop-woken");
+    expect(JSON.parse(checked.stdout)).toMatchObject({ checked: 1 });
   });
 
   test("a module that connects after it was evaluated is checked as well", async () => {
