@@ -1,9 +1,22 @@
 /** The options of commands that talk to a running gateway. */
+import { readEnvironmentName } from "@holdfast/core";
 import { RUN_STATUSES } from "@holdfast/store";
 import type { GatewayKey } from "../config/keys-config.ts";
 import { readKeysFile } from "../config/keys-file.ts";
-import { duration, integer, listOf, type OptionRow, SWITCH, TEXT, unchecked } from "../config/option-kinds.ts";
+import {
+  duration,
+  integer,
+  listOf,
+  type OptionKind,
+  type OptionRow,
+  SWITCH,
+  TEXT,
+  unchecked,
+} from "../config/option-kinds.ts";
 import { DEV_URL, GATEWAY_URL, URL_VARIABLES } from "./gateway-url.ts";
+
+/** A header carries it: what no header can would look like a gateway that does not answer. */
+const ENVIRONMENT_NAME: OptionKind<string> = { fromText: (text) => text, check: readEnvironmentName };
 
 export const JSON_OPTION = {
   json: {
@@ -42,7 +55,7 @@ export const CLIENT_OPTIONS = {
     doc: "the gateway's key file: its first keys for the environment are used",
   },
   env: {
-    kind: TEXT,
+    kind: ENVIRONMENT_NAME,
     flag: { name: "env", takes: "<name>" },
     variables: ["HOLDFAST_ENV"],
     doc: "environment to work in; default: the key's own, else the default one",

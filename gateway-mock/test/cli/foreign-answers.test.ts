@@ -76,6 +76,15 @@ test("an option that is given once is refused when it is given twice, and so is 
   });
 });
 
+test("an environment that no header can carry is a mistake, not a gateway that does not answer", async () => {
+  for (const env of ["préprod", "a\nb"]) {
+    await expect(listRuns(contextOf([], { env: [env] }))).rejects.toMatchObject({
+      code: "ENVIRONMENT_INVALID",
+      message: expect.stringContaining(`--env names the environment ${JSON.stringify(env)}; a name has`),
+    });
+  }
+});
+
 test("files that the command line names and that cannot be read are wrong usage", () => {
   expect(() => readGatewayFile("/nowhere/gateway.json")).toThrow(expect.objectContaining({ code: "GATEWAY_USAGE" }));
 });
