@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { CLIENT_OPTIONS } from "../../src/cli/client-options.ts";
+import { DOCTOR_OPTIONS } from "../../src/cli/doctor-options.ts";
 import { gatewayClient } from "../../src/cli/gateway-client.ts";
 import { readSettings, valuesOf } from "../../src/config/settings.ts";
 
@@ -22,6 +23,15 @@ describe("Where commands find the gateway", () => {
   ])("%j: %s", (env, expected) => {
     expect(urlOf(env)).toBe(expected);
     expect(urlOf(env, "http://flag")).toBe("http://flag");
+  });
+
+  test("doctor looks where the others do, also where HOLDFAST_DEV is a switch", () => {
+    const { url } = DOCTOR_OPTIONS;
+    const doctorUrl = (env: Readonly<Record<string, string>>): unknown =>
+      readSettings({ url }, { flags: {}, env })[0]?.value;
+    expect(doctorUrl({ HOLDFAST_DEV: "1" })).toBe("http://localhost:8288");
+    expect(doctorUrl({ HOLDFAST_DEV: "localhost:9000/" })).toBe("http://localhost:9000");
+    expect(doctorUrl({})).toBeUndefined();
   });
 
   test("a path before those of the routes is kept", () => {
