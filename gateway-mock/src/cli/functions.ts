@@ -3,7 +3,7 @@ import { CLIENT_OPTIONS } from "./client-options.ts";
 import { type CommandContext, clientOf, readOptions } from "./context.ts";
 import { EXIT, type ExitCode } from "./exit-codes.ts";
 import { printJson } from "./output.ts";
-import { tableText } from "./table.ts";
+import { oneLine, tableText } from "./table.ts";
 import { noteUnknown } from "./unknown-names.ts";
 
 interface ShownFunction {
@@ -31,7 +31,9 @@ export async function listFunctions(context: CommandContext): Promise<ExitCode> 
   } else {
     output.print(functionsText(answer.functions, output.isTerminal ? output.columns : 0));
     output.note(unservedText(answer.functions));
-    for (const { id, hints = [] } of answer.functions) for (const hint of hints) output.note(`${id}: ${hint}\n`);
+    for (const { id, hints = [] } of answer.functions) {
+      for (const hint of hints) output.note(`${oneLine(`${id}: ${hint}`)}\n`);
+    }
   }
   return EXIT.done;
 }
@@ -52,7 +54,9 @@ function functionsText(functions: readonly ShownFunction[], columns: number): st
 
 function unservedText(functions: readonly ShownFunction[]): string {
   const ids = functions.flatMap(({ id, active, workers }) => (active && workers === 0 ? [id] : []));
-  return ids.length === 0 ? "" : `No worker is connected for ${ids.join(", ")}: runs of these wait until one is.\n`;
+  return ids.length === 0
+    ? ""
+    : `No worker is connected for ${oneLine(ids.join(", "))}: runs of these wait until one is.\n`;
 }
 
 function stateOf({ pause, active }: ShownFunction): string {

@@ -2,6 +2,7 @@
 import { createRequire } from "node:module";
 import type { Log } from "@holdfast/core";
 import { LOG_LEVEL_NAMES, type LogFormat, type LogLevelName } from "../config/command-options.ts";
+import { oneLine, visible } from "./table.ts";
 
 /** Loaded with the first line, and at once: a line that waited could be lost with its process. */
 const loadPino = (): typeof import("pino") => createRequire(import.meta.url)("pino");
@@ -43,6 +44,12 @@ const MARKS: Readonly<Record<string, readonly [text: string, colour: number]>> =
 };
 const HIDDEN = new Set(["level", "time", "msg"]);
 
+/** Names of events and notes come from their senders; a stack alone has lines. */
+function fieldText(key: string, value: unknown): string {
+  const text = typeof value === "string" ? value : JSON.stringify(value);
+  return key === "stack" ? visible(text) : oneLine(text);
+}
+
 /** `12:34:56 info  message  key=value`; what cannot be read stays as it is. */
 export function prettyLine(line: string, colours: boolean): string {
   let record: Record<string, unknown>;
@@ -55,7 +62,7 @@ export function prettyLine(line: string, colours: boolean): string {
   const [mark, colour] = MARKS[String(record.level)] ?? ["?    ", 0];
   const fields = Object.entries(record)
     .filter(([key, value]) => !HIDDEN.has(key) && value !== undefined)
-    .map(([key, value]) => `${key}=${typeof value === "string" ? value : JSON.stringify(value)}`);
+    .map(([key, value]) => `${key}=${fieldText(key, value)}`);
   const tail = fields.length > 0 ? `  ${paint(90, fields.join(" "))}` : "";
-  return `${paint(90, String(record.time).slice(11, 19))} ${paint(colour, mark)} ${String(record.msg)}${tail}\n`;
+  return `${paint(90, String(record.time).slice(11, 19))} ${paint(colour, mark)} ${visible(String(record.msg))}${tail}\n`;
 }

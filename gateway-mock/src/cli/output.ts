@@ -83,5 +83,11 @@ export function outliveReaders(): void {
 }
 
 export function printJson(output: Output, value: unknown): void {
-  output.print(`${JSON.stringify(value, null, output.isTerminal ? 2 : 0)}\n`);
+  output.print(`${output.isTerminal ? shownJson(value) : JSON.stringify(value)}\n`);
+}
+
+/** JSON escapes only some of the characters that a terminal takes as commands. */
+function shownJson(value: unknown): string {
+  const escaped = (one: string): string => `\\u${one.charCodeAt(0).toString(16).padStart(4, "0")}`;
+  return JSON.stringify(value, null, 2).replaceAll(/[\u007f-\u009f]/g, escaped);
 }

@@ -11,7 +11,7 @@ import { withProgress } from "./progress.ts";
 import { AppReplay } from "./replay/app-replay.ts";
 import type { ReplayResult, ShownDivergence } from "./replay/replay-messages.ts";
 import { CHECK_OPTIONS, REPLAY_OPTIONS } from "./replay-options.ts";
-import { tableText } from "./table.ts";
+import { oneLine, tableText } from "./table.ts";
 
 const LIVING = "PENDING,RUNNING,WAITING";
 
@@ -119,9 +119,9 @@ function printCheck(output: Output, results: readonly ReplayResult[], all: boole
 
 function textOf(result: ReplayResult): string {
   const { runId, functionId, steps, next } = result;
-  const head = `${runId}  ${functionId}`;
-  if (differs(result)) return `${head}  differs: ${whereOf(result)}`;
-  const then = next.length === 0 ? "" : `, goes on with ${next.map((step) => `"${step}"`).join(", ")}`;
+  const head = `${oneLine(runId)}  ${oneLine(functionId)}`;
+  if (differs(result)) return `${head}  differs: ${oneLine(whereOf(result))}`;
+  const then = next.length === 0 ? "" : `, goes on with ${next.map((step) => `"${oneLine(step)}"`).join(", ")}`;
   return `${head}  the same, ${steps} ${steps === 1 ? "step" : "steps"}${then}`;
 }
 

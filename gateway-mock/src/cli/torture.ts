@@ -116,6 +116,6 @@ function reportText(report: TortureReport, again: (round: number) => string, col
     problems.length === 0
       ? `Nothing was found in ${rounds} rounds. ${UNSEEN}\n`
       : `${problems.length} found in ${rounds} rounds, seed ${seed}:\n`;
-  const asides = notes.map((note) => `Note: ${note}\n`).join("");
+  const asides = notes.map((note) => `Note: ${visible(note)}\n`).join("");
   return `\n${steps.length === 0 ? "" : `${table}\n`}${asides}${verdict}${found.join("")}`;
 }

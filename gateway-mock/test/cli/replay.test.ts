@@ -243,3 +243,14 @@ test("a process that an app blocks does not outlive the command, however that en
   };
   await waitFor(isGone, { what: "the app to be gone" });
 });
+
+test("a step is named on one line, and without what a terminal would take as a command", async () => {
+  const [run = runOf("R1", 1)] = RUNS;
+  const [created = fact("RUN_CREATED", "", {})] = run.log;
+  const name = "a\u001b[31m\nb\u009b2J";
+  const step = fact("STEP_COMPLETED", sha1(name), { step: { op: "StepRun", name, ordinal: 0 }, data: 1 });
+  await writeFile(join(folder, "named.ndjson"), lines([{ ...run, log: [created, step] }]));
+  const replayed = await command(["replay", "named.ndjson", "--app", await appOf({ after: CONNECTED })]);
+  expect(replayed.code, replayed.stderr).toBe(7);
+  expect(replayed.stdout.trimEnd()).toMatch(/^R1 {2}shop-order {2}differs: .*a \[31m b 2J[^\p{Cc}]*$/u);
+});

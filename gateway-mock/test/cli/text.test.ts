@@ -1,7 +1,11 @@
 import { delimiter } from "node:path";
+import { HoldfastError } from "@holdfast/core";
 import { describe, expect, test } from "vitest";
+import { failureText } from "../../src/cli/failure-text.ts";
 import { callableUrl, commandsOf, type GreetingFacts, greeting } from "../../src/cli/greeting.ts";
 import { invokedAs } from "../../src/cli/invoked-as.ts";
+import { prettyLine } from "../../src/cli/logger.ts";
+import { printJson } from "../../src/cli/output.ts";
 import { durationText, errorLine, runsText, runText, type ShownRunDetail } from "../../src/cli/run-text.ts";
 import { tableText, visible } from "../../src/cli/table.ts";
 import { type ShownWorker, workersText } from "../../src/cli/workers.ts";
@@ -23,6 +27,23 @@ describe("Tables", () => {
     // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
     expect(visible(red)).not.toMatch(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/);
     expect(tableText(["NAME"], [[red]])).toBe("NAME\n[31mred 2J\n");
+  });
+
+  test("names and messages in errors, in logs for people and in JSON on a terminal send no commands either", () => {
+    const red = "\u001b[31mred\u009b2J";
+    const error = new HoldfastError("NOT_FOUND", `There is no step ${red}.`);
+    expect(failureText(error, { argv: [], env: {}, isTerminal: false })).toBe(
+      "holdfast-gateway: There is no step  [31mred 2J. (NOT_FOUND)\n",
+    );
+    const record = { level: "info", time: "2027-01-31T09:00:00.000Z", msg: `Event ${red}`, event: `${red}\n09:00:01` };
+    expect(prettyLine(JSON.stringify(record), false)).toBe(
+      "09:00:00 info  Event  [31mred 2J  event=[31mred 2J 09:00:01\n",
+    );
+    const printed: string[] = [];
+    const output = { print: (text: string) => void printed.push(text), note: () => {} };
+    printJson({ ...output, isTerminal: true, showsProgress: true, columns: 80, colours: true }, { red });
+    expect(printed.join("")).toBe(`{\n  "red": "\\u001b[31mred\\u009b2J"\n}\n`);
+    expect(JSON.parse(printed.join(""))).toEqual({ red });
   });
 
   test("what an app calls its things cannot turn the direction of what follows", () => {
