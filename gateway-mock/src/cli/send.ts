@@ -49,11 +49,13 @@ export async function sendEvent(context: CommandContext): Promise<ExitCode> {
   if (!options.json) output.print(`event  ${visible(eventId)}\n`);
   const isLater = atMs !== undefined && atMs > systemClock.nowMs();
   const { timeoutMs } = options;
+  const keyHint = options.keys === undefined ? " (HOLDFAST_SIGNING_KEY)" : ", which the key file does not have";
   let started: Started = { type: "runs", runIds: [], collected: [] };
   let runs: readonly ShownRunDetail[] = [];
   try {
     const goneMs = options.wait ? timeoutMs : START_MS;
     if (!isLater) started = await startedBy(client, { name, eventId, goneMs });
+    if (options.wait && started.type === "unknown") throw cannotWait(keyHint);
     const ids = idsOf(started);
     if (options.wait) runs = await awaitRuns(client, ids, { output, timeoutMs, speaks: true, exist: true });
   } catch (error) {
@@ -67,7 +69,6 @@ export async function sendEvent(context: CommandContext): Promise<ExitCode> {
     printJson(output, { eventId, runIds: started.type === "runs" ? runIds : null, ...(options.wait ? { runs } : {}) });
   else {
     output.print(shownRuns(runIds, runs, output.isTerminal ? output.columns : 0));
-    const keyHint = options.keys === undefined ? " (HOLDFAST_SIGNING_KEY)" : ", which the key file does not have";
     const facts = { isLater, started, isAwaited: sent.awaited.length > 0, keyHint };
     // A hint fails no command.
     output.note(await hintFor(context, client, name, facts).catch(() => ""));
@@ -80,6 +81,13 @@ function shownRuns(runIds: readonly string[], runs: readonly ShownRunDetail[], c
   if (runs.length > 0) return runs.map((run) => `\n${runText(run, columns)}`).join("");
   return runIds.map((id) => `run    ${visible(id)}\n`).join("");
 }
+
+/** To end as if all had completed would let a script go on with what has failed. */
+const cannotWait = (keyHint: string): HoldfastError =>
+  new HoldfastError(
+    "UNAUTHORIZED",
+    `--wait needs the signing key${keyHint}: the event key does not show which runs an event starts.`,
+  );
 
 const idsOf = (started: Started): readonly string[] => (started.type === "runs" ? started.runIds : []);
 

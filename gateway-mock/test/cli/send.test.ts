@@ -109,3 +109,13 @@ test("a gateway that is away for a moment says afterwards what the event has sta
   };
   expect(await sentToGateway({}, answers)).toEqual({ code: 0, printed: "event  01E\nrun    01R\n", notes: "" });
 });
+
+test("--wait does not pass for done where the key shows no runs", async () => {
+  const refused = (): Response => Response.json({ error: "A key.", code: "UNAUTHORIZED" }, { status: 401 });
+  expect(await sentToGateway({ wait: true }, refused)).toEqual({
+    code: "HoldfastError: --wait needs the signing key (HOLDFAST_SIGNING_KEY): the event key does not show which runs an event starts.",
+    printed: "event  01E\n",
+    notes: "The event is stored.\n",
+  });
+  expect(await sentToGateway({}, refused)).toMatchObject({ code: 0, printed: "event  01E\n" });
+});
