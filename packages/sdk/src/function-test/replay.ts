@@ -164,7 +164,7 @@ export class Replay {
   }
 }
 
-const CONFLICT = /recorded (.+), where the code now has (.+?)\. (?:While runs|Keep ids)/;
+const CONFLICT = /recorded (.+), where the code now has (.+?)\. (?:While runs|Keep ids)/s;
 
 /** The error as it was reported says it in words only. */
 function differentStep(message: string): Divergence {

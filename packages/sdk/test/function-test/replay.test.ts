@@ -80,6 +80,16 @@ describe("Replay", () => {
       },
     ],
     [
+      "a step that has another id of several lines",
+      async ({ step }) => void (await step.run("mail\nto them", body("mail"))),
+      recorded("COMPLETED", [done("mail\nto all", 0)]),
+      {
+        type: "step-different",
+        recorded: 'the 1st step, "mail\nto all" (step.run)',
+        found: 'the 1st step, "mail\nto them" (step.run)',
+      },
+    ],
+    [
       "another order",
       async ({ step }) => {
         await step.run("charge", body("charge"));
