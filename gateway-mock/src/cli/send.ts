@@ -3,6 +3,7 @@ import { HoldfastError, nearestName, sleep, systemClock, systemTimers } from "@h
 import { eventMatches } from "@holdfast/engine";
 import { isRecord } from "@holdfast/protocol";
 import { usage } from "../config/settings.ts";
+import { instantMs, isInstant } from "../http/instant-text.ts";
 import { awaitRuns, exitCodeOfRuns } from "./await-runs.ts";
 import { SEND_OPTIONS } from "./client-options.ts";
 import { type CommandContext, clientOf, readOptions } from "./context.ts";
@@ -193,7 +194,9 @@ async function elsewhereHint(context: CommandContext, name: string): Promise<str
 
 /** @throws HoldfastError `GATEWAY_USAGE` */
 function timeOf(text: string): number {
-  const ms = Date.parse(text);
-  if (Number.isFinite(ms)) return ms;
-  throw usage(`--at must be a time such as 2027-01-31T09:00:00Z, not "${text}".`);
+  const ms = instantMs(text);
+  if (isInstant(ms)) return ms;
+  throw usage(
+    `--at must be a time with its zone, such as 2027-01-31T09:00:00Z, or milliseconds since 1970, not ${JSON.stringify(text)}.`,
+  );
 }

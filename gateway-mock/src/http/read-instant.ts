@@ -1,11 +1,8 @@
 /** Reads points in time that callers give: ISO 8601 with a zone, or milliseconds since 1970; and deadlines. */
 import { HoldfastError, parseDurationMs } from "@holdfast/core";
 import Type from "typebox";
+import { instantMs, isInstant, MILLIS } from "./instant-text.ts";
 import { At } from "./openapi/schemas.ts";
-
-/** A date alone is its beginning in UTC; a time without a zone could be any. */
-const ISO = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:?\d{2}))?$/i;
-const MILLIS = /^\d{1,16}$/;
 
 /**
  * Undefined when it is absent.
@@ -13,8 +10,8 @@ const MILLIS = /^\d{1,16}$/;
  */
 export function instantIn(name: string, value: unknown): number | undefined {
   if (value === undefined || value === null) return undefined;
-  const ms = typeof value === "number" ? value : typeof value === "string" ? msOf(value) : Number.NaN;
-  if (Number.isFinite(ms) && Math.abs(ms) <= 8.64e15) return Math.round(ms);
+  const ms = typeof value === "number" ? value : typeof value === "string" ? instantMs(value) : Number.NaN;
+  if (isInstant(ms)) return Math.round(ms);
   throw new HoldfastError(
     "BODY_INVALID",
     `\`${name}\` must be a point in time: ISO 8601 with a zone, such as "2030-01-31T12:00:00Z", or milliseconds since 1970.`,
@@ -49,13 +46,3 @@ export function deadlineIn(value: unknown): { readonly deadlineMs?: number; read
 }
 
 const DATE = /^[+-]?\d{4,6}-/;
-
-function msOf(text: string): number {
-  if (MILLIS.test(text)) return Number(text);
-  if (!ISO.test(text)) return Number.NaN;
-  // The 31st of February would be read as a day of March.
-  const [year, month, day] = text.slice(0, 10).split("-").map(Number) as [number, number, number];
-  return day <= daysOf(year, month) ? Date.parse(text) : Number.NaN;
-}
-
-const daysOf = (year: number, month: number): number => new Date(Date.UTC(year, month, 0)).getUTCDate();

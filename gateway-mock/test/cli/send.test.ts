@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { sendEvent } from "../../src/cli/send.ts";
 
 /** What `send` says of an event that started no run. */
@@ -118,4 +118,36 @@ test("--wait does not pass for done where the key shows no runs", async () => {
     notes: "The event is stored.\n",
   });
   expect(await sentToGateway({}, refused)).toMatchObject({ code: 0, printed: "event  01E\n" });
+});
+
+describe("When an event happens", () => {
+  const sentAt = async (at: string): Promise<unknown> => {
+    let sent: unknown;
+    vi.stubGlobal("fetch", async (_url: string, { body }: { readonly body: string }) => {
+      sent = JSON.parse(body);
+      return Response.json({ ids: ["01E"] });
+    });
+    const output = { print: () => {}, note: () => {} };
+    const plain = { isTerminal: false, showsProgress: false, columns: 120, colours: false };
+    await sendEvent({ args: ["saga/go"], flags: { at: [at] }, env: {}, output: { ...output, ...plain } });
+    return sent;
+  };
+
+  test.each([
+    ["2100-01-31T09:00:00Z", Date.UTC(2100, 0, 31, 9)],
+    ["2100-01-31T09:00+02:00", Date.UTC(2100, 0, 31, 7)],
+    ["4105155600000", 4_105_155_600_000],
+  ])("is what --at %s says", async (at, ts) => {
+    expect(await sentAt(at)).toEqual([{ name: "saga/go", data: {}, ts }]);
+  });
+
+  test.each(["2100-02-30T09:00:00Z", "2100-01-31T09:00", "at 9", "1e3", "5m"])(
+    "is not guessed from --at %s",
+    async (at) => {
+      await expect(sentAt(at)).rejects.toMatchObject({
+        code: "GATEWAY_USAGE",
+        message: expect.stringContaining(`--at must be a time with its zone`),
+      });
+    },
+  );
 });
