@@ -104,6 +104,27 @@ describe("The list of runs", () => {
     });
   });
 
+  test("does not ask on and on for older runs while the gateway refuses them", async () => {
+    await withWaitingRuns(async ({ url }) => {
+      let refusals = 0;
+      const prepare = (page: Page): Promise<void> =>
+        page.route("**/v1/runs?*", (route) => {
+          const isFirst = !new URL(route.request().url()).searchParams.has("cursor");
+          if (isFirst) return route.fulfill({ json: { runs: [], nextCursor: "01J00000000000000000000000" } });
+          refusals += 1;
+          return route.fulfill({ status: 503, json: { error: "The database is away.", code: "STORE_FAILED" } });
+        });
+      const page = await dashboard.open(`${url}/ui/runs?eventName=shop/rare`, { prepare });
+      await page.getByText("The database is away.").waitFor();
+      const before = refusals;
+      await page.evaluate("new Promise((resolve) => setTimeout(resolve, 2_500))");
+      // Once a second.
+      expect(refusals - before).toBeLessThanOrEqual(3);
+      await expect.poll(() => refusals - before).toBeGreaterThan(3);
+      await closePage(page);
+    });
+  });
+
   test("reruns failed runs unless a status is named, and nothing while its address is wrong", async () => {
     await inWorld({ name: "bulk", extensions: true }, async (world) => {
       const app = await world.startAppOf("dashboard-app.mjs");

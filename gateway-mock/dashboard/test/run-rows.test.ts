@@ -3,26 +3,39 @@ import type { Facts } from "../src/data/live.ts";
 import { EMPTY, type Rows, withFacts, withHead, withNext } from "../src/data/run-rows.ts";
 import { run } from "./runs.ts";
 
-const rows = (ids: string, nextCursor: string | null = null): Rows => ({
+const rows = (ids: string, nextCursor: string | null = null, top = ids.slice(0, 1)): Rows => ({
   runs: [...ids].map((id) => run(id)),
   nextCursor,
+  top,
 });
+const shown = (list: Rows): string => `${ids(list)} ${list.nextCursor}`;
 const ids = ({ runs }: Rows): string => runs.map(({ id }) => id).join("");
 
 describe("The list of runs", () => {
   test("puts a first page that was read anew in front of what was read before", () => {
-    const both = withHead(rows("fedcba", "more"), rows("hgfed", "d"));
-    expect([ids(both), both.nextCursor]).toEqual(["hgfedcba", "more"]);
+    expect(shown(withHead(rows("fedcba", "a"), rows("hgfed", "d"), ""))).toBe("hgfedcba a");
   });
 
   test("loses what the page does not have any more", () => {
-    expect(ids(withHead(rows("fedcba"), rows("fdc", "c")))).toBe("fdcba");
+    expect(ids(withHead(rows("fedcba"), rows("fdc", "c"), ""))).toBe("fdcba");
   });
 
   test("begins anew where there may be a gap, and where the page is all there is", () => {
-    expect(withHead(rows("cba"), rows("hg", "g"))).toEqual(rows("hg", "g"));
-    expect(withHead(rows("cba"), rows("c"))).toEqual(rows("c"));
-    expect(withHead(EMPTY, rows("ba", "a"))).toEqual(rows("ba", "a"));
+    expect(withHead(rows("cba"), rows("hg", "g"), "")).toEqual(rows("hg", "g"));
+    expect(withHead(rows("cba"), rows("c"), "")).toEqual(rows("c"));
+    expect(withHead(EMPTY, rows("ba", "a"), "")).toEqual(rows("ba", "a"));
+  });
+
+  test("keeps what was looked through where runs that fit are rare, and pages of many others are empty", () => {
+    const first = withHead(EMPTY, rows("", "p"), "z");
+    const looked = withNext(first, rows("", "k"));
+    expect(shown(withHead(looked, rows("", "q"), "zz"))).toBe(" k");
+    const found = withNext(looked, rows("f", "d"));
+    expect(shown(withHead(found, rows("", "q"), "zz"))).toBe("f d");
+    expect(shown(withHead(found, rows("y", "q"), "zz"))).toBe("yf d");
+    expect(shown(withHead(withNext(found, rows("")), rows("y", "q"), "zz"))).toBe("yf null");
+    // One that came between the two may be missing.
+    expect(shown(withHead(found, rows("", "zzz"), "zzzz"))).toBe(" zzz");
   });
 
   test("has no run twice when pages overlap", () => {

@@ -84,6 +84,7 @@ describe("A list that is come back to", () => {
   const rows = (count: number): Rows => ({
     runs: Array.from({ length: count }, (_, n) => run(String(n))),
     nextCursor: null,
+    top: "",
   });
   const list = (count: number, address = "a"): KeptList => ({ address, rows: rows(count), scrollY: 7 });
 

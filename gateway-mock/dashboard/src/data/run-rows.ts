@@ -7,23 +7,40 @@ export interface Rows {
   readonly runs: readonly Run[];
   /** Where the next page begins; null: there is none. */
   readonly nextCursor: string | null;
+  /** An id, or the beginning of one: from here down to `nextCursor` no run that fits is left out. Empty: nothing was read. */
+  readonly top: string;
 }
 
-export const EMPTY: Rows = { runs: [], nextCursor: null };
+export const EMPTY: Rows = { runs: [], nextCursor: null, top: "" };
 
-/** The first page read anew, in front of what was shown. A page that does not reach what was shown replaces it. */
-export function withHead(rows: Rows, page: RunPage): Rows {
-  const oldest = page.runs.at(-1);
-  const newest = rows.runs[0];
-  if (oldest === undefined || newest === undefined || page.nextCursor === null || newest.id < oldest.id) return page;
-  const behind = rows.runs.filter(({ id }) => id < oldest.id);
-  return { runs: [...page.runs, ...behind], nextCursor: behind.length === 0 ? page.nextCursor : rows.nextCursor };
+/** Whether older runs than the page has were looked through, and none is left out between them and the page. */
+export const isReached = ({ top }: Rows, { nextCursor }: RunPage): boolean =>
+  nextCursor !== null && top !== "" && nextCursor <= top;
+
+/**
+ * The first page read anew, in front of what was shown; one that does not reach what was shown replaces it. What was
+ * looked through stays looked through: where runs that fit are rare, pages are short or empty.
+ * @param settled an id, or the beginning of one, up to which all runs had come before the page was read
+ */
+export function withHead(rows: Rows, page: RunPage, settled: string): Rows {
+  const { nextCursor } = page;
+  const top = newerOf(settled, page.runs[0]?.id ?? "");
+  if (nextCursor === null || !isReached(rows, page)) return { ...page, top };
+  const behind = rows.runs.filter(({ id }) => id < nextCursor);
+  return {
+    runs: [...page.runs, ...behind],
+    nextCursor: rows.nextCursor === null || rows.nextCursor < nextCursor ? rows.nextCursor : nextCursor,
+    top: newerOf(top, rows.top),
+  };
 }
 
 export function withNext(rows: Rows, page: RunPage): Rows {
   const known = new Set(rows.runs.map(({ id }) => id));
-  return { runs: [...rows.runs, ...page.runs.filter(({ id }) => !known.has(id))], nextCursor: page.nextCursor };
+  const older = page.runs.filter(({ id }) => !known.has(id));
+  return { ...rows, runs: [...rows.runs, ...older], nextCursor: page.nextCursor };
 }
+
+const newerOf = (a: string, b: string): string => (a > b ? a : b);
 
 /** What changed of the runs that are shown; `isNewer`: there are changes that only a new first page can show. */
 export function withFacts(rows: Rows, changes: readonly Facts[]): { readonly rows: Rows; readonly isNewer: boolean } {

@@ -15,6 +15,8 @@ import { type BulkAction, bulkFilter, type Filter, isFiltered, readFilter } from
 import { useRuns } from "./use-runs.ts";
 
 const ROW_HEIGHT = 62;
+/** Before a page that was refused is asked for again. */
+const PAUSE_MS = 1_000;
 
 export function Runs(): JSX.Element {
   const filter = readFilter(query.value);
@@ -36,7 +38,9 @@ export function Runs(): JSX.Element {
       <Problem trouble={problem} />
       <section aria-label="List of runs">
         {rows === null && problem === null && <p class="lead">Asking the gateway for the newest runs …</p>}
-        {rows?.runs.length === 0 && rows.nextCursor !== null && <Searching onMore={more} />}
+        {rows?.runs.length === 0 && rows.nextCursor !== null && (
+          <Searching onMore={more} pauseMs={problem === null ? 0 : PAUSE_MS} />
+        )}
         {rows?.runs.length === 0 && rows.nextCursor === null && <Nothing filter={filter} />}
         {rows !== null && rows.runs.length > 0 && (
           <>
@@ -65,9 +69,17 @@ export function Runs(): JSX.Element {
   );
 }
 
+interface SearchingProps {
+  readonly onMore: () => void;
+  readonly pauseMs: number;
+}
+
 /** A page may have nothing that fits while there are older runs. */
-function Searching({ onMore }: { readonly onMore: () => void }): JSX.Element {
-  useEffect(onMore);
+function Searching({ onMore, pauseMs }: SearchingProps): JSX.Element {
+  useEffect(() => {
+    const timer = setTimeout(onMore, pauseMs);
+    return () => clearTimeout(timer);
+  });
   return <p class="lead">Looking through older runs …</p>;
 }
 

@@ -1,10 +1,11 @@
 /** The runs that a filter shows, kept up to date; whoever comes back to them finds them as they were left. */
+import { firstIdAt } from "@holdfast/core";
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
-import { ApiError, get, type Trouble, troubleOf } from "../data/api.ts";
+import { ApiError, gatewayNowMs, get, type Trouble, troubleOf } from "../data/api.ts";
 import { renewal } from "../data/coalesce.ts";
 import { entryId, keptLists, knownId } from "../data/kept-lists.ts";
 import { type Facts, onFacts } from "../data/live.ts";
-import { EMPTY, type Rows, withFacts, withHead, withNext } from "../data/run-rows.ts";
+import { EMPTY, isReached, type Rows, withFacts, withHead, withNext } from "../data/run-rows.ts";
 import type { Run, RunPage } from "../data/types.ts";
 import { isAnswered, returns } from "../data/watch-link.ts";
 import { type Filter, listQuery } from "./runs-filter.ts";
@@ -14,6 +15,8 @@ const NEXT = 300;
 /** The most that the API gives at once. */
 const MANY = 1_000;
 const MOST_PAGES = 8;
+/** So much later than its id says, a run may still come: clocks differ, and storing takes its time. */
+const LATE_MS = 5_000;
 
 interface Place {
   /** Of the entry of the history. */
@@ -34,7 +37,8 @@ export function useRuns(filter: Filter, address: string): RunList {
   const [problem, setProblem] = useState<Trouble | null>(null);
   const [place, setPlace] = useState<Place>({ id: "", scrollY: 0 });
   const shown = useRef<Rows>(EMPTY);
-  const isReadingMore = useRef(false);
+  /** The address whose next page is being read. */
+  const readingMore = useRef<string | null>(null);
   const canAsk = isAnswered.value;
   const show = (next: Rows): void => {
     shown.current = next;
@@ -65,9 +69,10 @@ export function useRuns(filter: Filter, address: string): RunList {
     const end = new AbortController();
     const head = renewal(async () => {
       try {
+        const settled = settledNow();
         const page = await readHead(filter, shown.current, end.signal);
         if (end.signal.aborted) return;
-        show(withHead(shown.current, page));
+        show(withHead(shown.current, page, settled));
         setProblem(null);
       } catch (error) {
         if (!end.signal.aborted && error instanceof ApiError && error.status !== 0) setProblem(troubleOf(error));
@@ -84,9 +89,10 @@ export function useRuns(filter: Filter, address: string): RunList {
     };
     const endFacts = onFacts(changed, ask);
     // What was kept may have changed meanwhile, all of it.
+    const settled = settledNow();
     void readAll(filter, shown.current.runs, end.signal)
       .then((page) => {
-        if (page !== null && !end.signal.aborted) show(withHead(shown.current, page));
+        if (page !== null && !end.signal.aborted) show(withHead(shown.current, page, settled));
       })
       .catch(() => {})
       .then(() => {
@@ -102,21 +108,25 @@ export function useRuns(filter: Filter, address: string): RunList {
 
   const more = useCallback(() => {
     const { nextCursor } = shown.current;
-    if (nextCursor === null || isReadingMore.current) return;
-    isReadingMore.current = true;
+    if (nextCursor === null || readingMore.current === address || !isAnswered.peek()) return;
+    readingMore.current = address;
     void read(filter, NEXT, nextCursor)
       .then((page) => {
         // What was shown meanwhile may be of another filter.
         if (shown.current.nextCursor === nextCursor) show(withNext(shown.current, page));
+        setProblem(null);
       })
       .catch((error: unknown) => setProblem(troubleOf(error)))
       .finally(() => {
-        isReadingMore.current = false;
+        if (readingMore.current === address) readingMore.current = null;
       });
   }, [address]);
 
   return { rows, problem, more, place };
 }
+
+/** The beginning of an id: whatever runs have older ids are stored. */
+const settledNow = (): string => firstIdAt(gatewayNowMs() - LATE_MS);
 
 const read = (filter: Filter, limit: number, cursor: string | null, signal?: AbortSignal): Promise<RunPage> =>
   get<RunPage>(`/v1/runs${listQuery(filter, Date.now(), limit, cursor)}`, signal ? { signal } : {});
@@ -137,12 +147,11 @@ async function readMany(
 }
 
 /** Who reads further down keeps the place: there the first page reaches what is shown, also when many have come. */
-async function readHead(filter: Filter, { runs }: Rows, end: AbortSignal): Promise<RunPage> {
+async function readHead(filter: Filter, rows: Rows, end: AbortSignal): Promise<RunPage> {
   const page = await read(filter, HEAD, null, end);
-  const [newest, oldest] = [runs[0], page.runs.at(-1)];
-  const isGap = newest !== undefined && oldest !== undefined && page.nextCursor !== null && newest.id < oldest.id;
+  const isGap = rows.runs.length > 0 && page.nextCursor !== null && !isReached(rows, page);
   if (!isGap || scrollY <= innerHeight) return page;
-  return readMany(filter, { limit: MANY, cursor: null, known: [...runs, ...page.runs] }, end);
+  return readMany(filter, { limit: MANY, cursor: null, known: [...rows.runs, ...page.runs] }, end);
 }
 
 /** What was shown, and what has come before it, in as few pages as can be. Null: nothing was. */
@@ -156,7 +165,7 @@ async function readAll(filter: Filter, shown: readonly Run[], end: AbortSignal):
     const page: RunPage = await readMany(filter, { limit, cursor, known: shown }, end);
     runs.push(...page.runs);
     cursor = page.nextCursor;
-    if (cursor === null || (runs.at(-1)?.id ?? "") <= last.id) break;
+    if (cursor === null || cursor <= last.id) break;
   }
   return { runs, nextCursor: cursor };
 }
