@@ -36,14 +36,16 @@ export const SHOWN_STATUS = `CASE WHEN r.status IN ('PENDING', 'WAITING') AND ${
 /** A run that a worker has begun says so with the first commit; until then its jobs say since when it is shown as running. */
 const SHOWN_START = `CASE WHEN r.started_at IS NULL AND r.status = 'PENDING' THEN (SELECT min(j.claimed_at) ${LEASED} AND j.kind IN ('pass', 'step')) ELSE r.started_at END`;
 
-export const shownHeadColumns = (): string => headColumns(SHOWN_STATUS, SHOWN_START);
+/** @param texts the SQL for result and error */
+export const shownHeadColumns = (texts: string): string => headColumns(SHOWN_STATUS, SHOWN_START, texts);
 
-/** Columns of table `r`; `status` and `started` are the SQL for the status and for the start. */
+/** Columns of table `r`; the parameters are the SQL for the status, for the start, and for result and error. */
 export const headColumns = (
   status = "r.status",
   started = "r.started_at",
+  texts = "r.output, r.error",
 ): string => `r.id, r.function_id, r.app_id, r.app_version, ${status} AS status,
-  r.version, r.event_id, r.event_name, ${msOf("r.deadline_at")} AS deadline_ms, r.output, r.error,
+  r.version, r.event_id, r.event_name, ${msOf("r.deadline_at")} AS deadline_ms, ${texts},
   ${msOf("r.created_at")} AS created_ms, ${msOf(started)} AS started_ms, ${msOf("r.ended_at")} AS ended_ms`;
 
 export function headOf(row: HeadRow): RunHead {

@@ -6,12 +6,14 @@
 import { firstIdAt, unreachable } from "@holdfast/core";
 import {
   DEFAULT_ENVIRONMENT,
+  MAX_PAGE_BYTES,
   qualify,
   RUN_STATUSES,
   type RunFilter,
   type RunHead,
   type RunPage,
   type RunStatus,
+  upToPageBytes,
 } from "@holdfast/store";
 import type { Database } from "./connection/database.ts";
 import { textArray } from "./connection/pg-values.ts";
@@ -36,6 +38,8 @@ interface Stretch {
   readonly runs: readonly RunHead[];
   /** "" = there is nothing below. */
   readonly reached: string;
+  /** Their results and errors are as large as those of a page may be. */
+  readonly isFull: boolean;
 }
 
 /** An index that gives ids of runs that may fit, in order. */
@@ -74,7 +78,7 @@ export async function listRuns(database: Database, filter: RunFilter): Promise<R
     .flatMap(({ runs }) => runs)
     .filter(({ id }) => id >= reached)
     .sort((a, b) => (a.id < b.id ? 1 : -1));
-  const runs = found.slice(0, limit);
+  const runs = upToPageBytes(found.slice(0, limit));
   if (found.length > runs.length) return { runs, nextCursor: runs.at(-1)?.id ?? null };
   return { runs, nextCursor: reached === "" ? null : reached };
 }
@@ -95,10 +99,10 @@ async function stretchOf(
     );
     const next = (await Promise.all(tried)).reduce((best, one) => (one.reached < best.reached ? one : best));
     runs.push(...next.runs);
-    if (next.reached === "" || runs.length > limit) return { runs, reached: next.reached };
+    if (next.reached === "" || next.isFull || runs.length > limit) return { ...next, runs };
     below = next.reached;
   }
-  return { runs, reached: below };
+  return { runs, reached: below, isFull: false };
 }
 
 /** Of what is below `below` as many as are wanted, of one status. */
@@ -112,9 +116,18 @@ interface Part {
 }
 
 /** Of the last candidate it is there also where the run does not fit: then all but the candidate's is null. */
-type FoundRow = (HeadRow | { readonly id: null }) & { readonly candidate: string; readonly nth: number };
+type FoundRow = (HeadRow | { readonly id: null }) & {
+  readonly candidate: string;
+  readonly nth: number;
+  /** What is before it leaves room for its result and its error; otherwise both are null. */
+  readonly has_room: boolean;
+};
 
 const isFit = (row: FoundRow): row is HeadRow & FoundRow => row.id !== null;
+
+/** Known without reading them: what large values have is beside the table. */
+const HAS_ROOM = `coalesce(sum(coalesce(octet_length(r.output), 0) + coalesce(octet_length(r.error), 0)) OVER before, 0) < ${MAX_PAGE_BYTES}`;
+const TEXTS = ["output", "error"].map((name) => `CASE WHEN ${HAS_ROOM} THEN r.${name} END AS ${name}`).join(", ");
 
 async function oneStretch(
   { query, options }: Database,
@@ -131,17 +144,20 @@ async function oneStretch(
   const where = ["r.id = c.id", ...conditionsOf(candidates, filter, status, params)].join(" AND ");
   // The last candidate says how far it was looked; a statement that asks for that alone may be planned as a sort of all.
   const rows = await query<FoundRow>(
-    `SELECT ${shownHeadColumns()}, c.id AS candidate, c.nth::int4 AS nth
+    `SELECT ${shownHeadColumns(TEXTS)}, c.id AS candidate, c.nth::int4 AS nth, ${HAS_ROOM} AS has_room
 FROM (SELECT c.*, row_number() OVER (ORDER BY ${candidates.order}) AS nth FROM (${ids}) c) c
 LEFT JOIN LATERAL (SELECT * FROM holdfast.runs r WHERE ${where} OFFSET 0) r ON true
 WHERE r.id IS NOT NULL OR c.nth = ${most}
+WINDOW before AS (ORDER BY ${candidates.order} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
 ORDER BY ${candidates.order} LIMIT ${params.add(wanted)}`,
     params.values,
   );
-  const runs = rows.filter(isFit).map(headOf);
+  const fitting = rows.filter(isFit);
+  const runs = fitting.filter((row) => row.has_room).map(headOf);
   const last = runs.at(-1);
-  if (last && runs.length === wanted) return { runs, reached: last.id };
-  return { runs, reached: rows.find(({ nth }) => nth === most)?.candidate ?? "" };
+  const isFull = runs.length < fitting.length;
+  if (last && (isFull || runs.length === wanted)) return { runs, reached: last.id, isFull };
+  return { runs, reached: rows.find(({ nth }) => nth === most)?.candidate ?? "", isFull: false };
 }
 
 const lower = (a: string, b: string): string => (a < b ? a : b);

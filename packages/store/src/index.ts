@@ -217,6 +217,7 @@ export { LOG_BLOCK, placesOf } from "./rules/log-places.ts";
 export { DEADLINE, FINISH_TIMEOUT, isRunTimer, movesOn, waitMovesOn } from "./rules/moves-on.ts";
 export { createOptimisticBackoff, type OptimisticBackoff } from "./rules/optimistic-backoff.ts";
 export { type BatchAnswer, outcomesOf } from "./rules/outcome.ts";
+export { MAX_PAGE_BYTES, upToPageBytes } from "./rules/page-bytes.ts";
 export {
   type BatchPlan,
   isEnded,

@@ -4,6 +4,7 @@ import type { RunFilter, RunPage } from "../port/reads.ts";
 import type { RunHead, StoredLogRow } from "../port/work.ts";
 import { environmentOf } from "../rules/environment.ts";
 import { LOG_BLOCK, placesOf } from "../rules/log-places.ts";
+import { upToPageBytes } from "../rules/page-bytes.ts";
 import type { HeadWrite, LogWrite, RunWrite } from "../rules/write-set.ts";
 import { Changes } from "./changes.ts";
 import { byText, type JobRow, type RunRow, rowKey, type TableClock, type TableWatch } from "./rows.ts";
@@ -158,7 +159,7 @@ export class Runs {
       .map((run) => this.shown(run))
       .filter((head) => !statuses || statuses.includes(head.status))
       .sort((a, b) => byText(b.id, a.id));
-    const runs = found.slice(0, Math.min(Math.max(Math.trunc(limit), 1), 1000));
+    const runs = upToPageBytes(found.slice(0, Math.min(Math.max(Math.trunc(limit), 1), 1000)));
     return { runs, nextCursor: found.length > runs.length ? (runs.at(-1)?.id ?? null) : null };
   }
 }

@@ -1,7 +1,17 @@
 /** The contract's part about what people read of runs, events and environments. */
 import { describe, expect, it } from "vitest";
 import { qualify, type RunFilter } from "../../src/index.ts";
-import { type ContractBench, claimOne, logRow, newId, passJob, runDone, seedLeased, seedRun } from "./harness.ts";
+import {
+  type ContractBench,
+  claimOne,
+  logRow,
+  newId,
+  passJob,
+  runDone,
+  type SeededRun,
+  seedLeased,
+  seedRun,
+} from "./harness.ts";
 
 export function readsContract(bench: ContractBench): void {
   const end = (run: { runId: string }, status: "FAILED" | "CANCELLED", message = "broken") =>
@@ -64,6 +74,33 @@ export function readsContract(bench: ContractBench): void {
       expect(await of("CANCELLED")).toEqual(newestFirst(cancelled));
       expect(await of("WAITING")).toEqual(newestFirst(waiting));
       expect(await of()).toEqual(newestFirst([...pending, ...leased, ...failed, ...cancelled, ...waiting]));
+    });
+
+    it("a page of runs with large results is short, and the next one goes on after it", async () => {
+      const runs: SeededRun[] = [];
+      for (const bytes of [3, 3, 3, 10, 3].map((mb) => mb * 1_000_000)) {
+        const run = await seedRun(bench.store, { run: { functionId: "large" } });
+        const outputJson = JSON.stringify("x".repeat(bytes));
+        const log = [logRow("RUN_COMPLETED", "", { dataJson: `{"output":${outputJson}}` })];
+        await bench.store.commit({
+          ...runDone(run),
+          fence: null,
+          cas: "live",
+          log,
+          head: { status: "COMPLETED", outputJson },
+        });
+        runs.unshift(run);
+      }
+      const pages: string[][] = [];
+      let cursor: string | undefined;
+      do {
+        const page = await bench.store.listRuns({ functionId: "large", limit: 10, ...(cursor ? { cursor } : {}) });
+        expect(page.runs.every(({ outputJson }) => (outputJson?.length ?? 0) > 1_000_000)).toBe(true);
+        pages.push(page.runs.map(({ id }) => id));
+        cursor = page.nextCursor ?? undefined;
+      } while (cursor);
+      const ids = runs.map(({ runId }) => runId);
+      expect(pages).toEqual([ids.slice(0, 2), ids.slice(2)]);
     });
 
     it("runs are listed by several statuses, event names and times at once, page by page", async () => {
