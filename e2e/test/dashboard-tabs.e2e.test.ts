@@ -88,3 +88,23 @@ test("where a browser cannot share it, a tab that is hidden gives up its stream,
     await app.close();
   });
 });
+
+test("a tab that is hidden as it waits for a frame to show what came does not wait until it is seen again", async () => {
+  await inWorld(mode, async (world) => {
+    const app = await world.startAppOf("dashboard-app.mjs");
+    const prepare = async (page: Page): Promise<void> => {
+      await page.addInitScript(`
+        const asked = globalThis.requestAnimationFrame;
+        globalThis.requestAnimationFrame = (give) => (globalThis.isHidden === true ? 0 : asked(give));
+      `);
+    };
+    const page = await dashboard.open(`${world.url}/ui/runs`, { prepare });
+    await page.getByRole("status").getByText("Live", { exact: true }).waitFor();
+    await startsOne(world, [page], 1);
+    // Its document does not say so yet.
+    await page.evaluate("globalThis.isHidden = true");
+    await startsOne(world, [page], 2);
+    await closePage(page);
+    await app.close();
+  });
+});

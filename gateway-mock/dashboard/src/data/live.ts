@@ -25,6 +25,10 @@ const renewals = new Set<Renewal>();
 let waiting: Facts[] = [];
 /** More than this at once is no list to go through: views read anew. */
 const MAX_WAITING = 5_000;
+/** A page that is not seen gets no frames, not even the one that it asked for while it was seen. */
+const UNSEEN_MS = 1_000;
+let frame = 0;
+let unseen: ReturnType<typeof setTimeout> | undefined;
 
 /** Until the returned function is called. */
 export function onFacts(listener: Listener, renewal: Renewal): () => void {
@@ -37,14 +41,16 @@ export function onFacts(listener: Listener, renewal: Renewal): () => void {
 }
 
 function take(facts: Facts): void {
-  waiting.push(facts);
+  // However many more there are, views read anew.
+  if (waiting.length <= MAX_WAITING) waiting.push(facts);
   if (waiting.length > 1) return;
-  // A page that is not seen gets no frames.
-  if (document.hidden) setTimeout(give, 1_000);
-  else requestAnimationFrame(give);
+  unseen = setTimeout(give, UNSEEN_MS);
+  if (!document.hidden) frame = requestAnimationFrame(give);
 }
 
 function give(): void {
+  clearTimeout(unseen);
+  cancelAnimationFrame(frame);
   const changes = waiting;
   waiting = [];
   if (changes.length > MAX_WAITING) return renew();
