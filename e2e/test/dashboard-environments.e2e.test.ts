@@ -115,3 +115,21 @@ test("all runs that failed or were cancelled are resumed from the list", async (
   expect(await page.getByRole("button", { name: /^Resume \d/ }).count()).toBe(0);
   await closePage(page);
 });
+
+test("a name that no environment can have is refused in words, and the page opens again after it", async () => {
+  const gateway = await startGateway({ port: 0, store: "memory" });
+  closing.push(() => gateway.close());
+  const page = await dashboard.open(`${gateway.url}/ui/runs`);
+  const field = page.getByLabel("Environment");
+  await field.fill("本番");
+  await field.press("Enter");
+  const refusal = page.getByText('No environment can be called "本番": a name has 1 to 128 visible ASCII characters');
+  await refusal.waitFor();
+  await page.goto(`${gateway.url}/ui/runs`);
+  await refusal.waitFor();
+  await field.fill("");
+  await field.press("Enter");
+  await page.getByRole("heading", { name: "No runs yet" }).waitFor();
+  expect(await refusal.count()).toBe(0);
+  await closePage(page);
+});

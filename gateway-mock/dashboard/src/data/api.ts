@@ -1,6 +1,6 @@
 /** Calls the gateway's API with what the session needs, and says in words what went wrong. */
 import { signal } from "@preact/signals";
-import { environmentIn } from "./environment-link.ts";
+import { environmentIn, isEnvironmentName } from "./environment-link.ts";
 
 /** What `GET /ui/session` answers. */
 export interface SessionView {
@@ -64,12 +64,23 @@ export const isSignedIn = (view: SessionView): boolean => !view.needsKey || view
 /** Whether verbs are offered. */
 export const mayChange = (): boolean => session.value !== null && !session.value.readOnly;
 
-export function requestHeaders(): Record<string, string> {
+/** @throws ApiError: the environment has a name that none can have, and that no header can carry. */
+export function requestHeaders(path: string): Record<string, string> {
   const csrf = session.value?.session?.csrf;
   return {
     ...(csrf === undefined ? {} : { "x-holdfast-csrf": csrf }),
-    ...(environment.value === "" || !opensSeveral() ? {} : { "x-inngest-env": environment.value }),
+    ...(path.startsWith(OF_ENVIRONMENT) && opensSeveral() ? environmentHeader(environment.value) : {}),
   };
+}
+
+/** Who is signed in, and whether the gateway is there, is not of an environment. */
+const OF_ENVIRONMENT = "/v1/";
+
+function environmentHeader(name: string): Record<string, string> {
+  if (name === "") return {};
+  if (isEnvironmentName(name)) return { "x-inngest-env": name };
+  const text = `No environment can be called ${JSON.stringify(name)}: a name has 1 to 128 visible ASCII characters and no ":".`;
+  throw new ApiError(text, "ENVIRONMENT_INVALID", 400);
 }
 
 export interface CallOptions {
@@ -82,7 +93,7 @@ export interface CallOptions {
 export async function call<T>(method: string, path: string, options: CallOptions = {}): Promise<T> {
   const { body, signal: end } = options;
   const type = body === undefined ? {} : { "content-type": "application/json" };
-  const headers = { ...requestHeaders(), ...type, ...options.headers };
+  const headers = { ...requestHeaders(path), ...type, ...options.headers };
   const init: RequestInit = { method, headers, cache: "no-store" };
   if (body !== undefined) init.body = JSON.stringify(body);
   if (end) init.signal = end;

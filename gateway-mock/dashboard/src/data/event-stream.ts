@@ -29,7 +29,7 @@ export function follow(path: string, { onMessage, onState, onHeard }: StreamHand
     let waitMs = FIRST_RETRY_MS;
     while (!end.signal.aborted) {
       try {
-        const headers = { ...requestHeaders(), ...(lastId === "" ? {} : { "last-event-id": lastId }) };
+        const headers = { ...requestHeaders(path), ...(lastId === "" ? {} : { "last-event-id": lastId }) };
         const response = await fetch(path, { headers, signal: end.signal, cache: "no-store" });
         // A position that this database does not have any more: begin anew.
         if (response.status === 400) lastId = "";
