@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Facts } from "../src/data/live.ts";
 import { EMPTY, type Rows, withFacts, withHead, withNext } from "../src/data/run-rows.ts";
+import type { Run } from "../src/data/types.ts";
 import { run } from "./runs.ts";
 
 const rows = (ids: string, nextCursor: string | null = null, top = ids.slice(0, 1)): Rows => ({
@@ -42,19 +43,32 @@ describe("The list of runs", () => {
     expect(ids(withNext(rows("dc", "c"), rows("cba")))).toBe("dcba");
   });
 
+  const change = (runId: string, status: string | null): Facts => ({
+    runId,
+    functionId: "f",
+    atMs: 2_000,
+    status,
+    facts: [],
+  });
+
   test("shows at once what the stream says of its runs, and asks for what it does not", () => {
-    const change = (runId: string, status: string | null): Facts => ({
-      runId,
-      functionId: "f",
-      atMs: 2_000,
-      status,
-      facts: [],
-    });
-    const own = withFacts(rows("ba"), [change("a", "RUNNING"), change("a", "FAILED")]);
+    const own = withFacts(rows("ba"), [change("a", "RUNNING"), change("a", "FAILED")], []);
     expect(own.rows.runs[1]).toMatchObject({ status: "FAILED", endedMs: 2_000 });
     expect(own.rows.runs[0]).toEqual(run("b"));
     expect(own.isNewer).toBe(true);
-    expect(withFacts(rows("ba"), [change("c", "PENDING")])).toEqual({ rows: rows("ba"), isNewer: true });
-    expect(withFacts(rows("ba"), [])).toEqual({ rows: rows("ba"), isNewer: false });
+    expect(withFacts(rows("ba"), [change("c", "PENDING")], [])).toEqual({ rows: rows("ba"), isNewer: true });
+    expect(withFacts(rows("ba"), [], [])).toEqual({ rows: rows("ba"), isNewer: false });
+  });
+
+  test("has no run any more that has come out of the filter's statuses, also far from the first page", () => {
+    const goingOn = (name: string, status: Run["status"]): Rows => ({ ...rows(""), runs: [run(name, { status })] });
+    const after = (was: Run["status"], becomes: Run["status"], wanted: readonly Run["status"][]): string =>
+      ids(withFacts(goingOn("a", was), [change("a", becomes)], wanted).rows);
+    expect(after("WAITING", "COMPLETED", ["WAITING"])).toBe("");
+    expect(after("WAITING", "COMPLETED", ["WAITING", "COMPLETED"])).toBe("a");
+    expect(after("FAILED", "RUNNING", ["FAILED"])).toBe("");
+    expect(after("PENDING", "FAILED", ["PENDING", "RUNNING"])).toBe("");
+    // A worker may be at it.
+    expect(after("RUNNING", "WAITING", ["RUNNING"])).toBe("a");
   });
 });

@@ -3,7 +3,7 @@ import { type KeptList, KeptLists } from "../src/data/kept-lists.ts";
 import type { Rows } from "../src/data/run-rows.ts";
 import { mistakesIn, withoutMistakes } from "../src/pages/address-mistakes.ts";
 import { bulkFilter, listQuery, readFilter, takenStatuses, untakenStatuses } from "../src/pages/runs-filter.ts";
-import { shownOf } from "../src/parts/shown-rows.ts";
+import { movedBy, shownOf } from "../src/parts/shown-rows.ts";
 import { run } from "./runs.ts";
 
 const filterOf = (query: string) => readFilter(new URLSearchParams(query));
@@ -77,6 +77,23 @@ describe("Rows that are elements", () => {
     expect(shownOf(100, { from: 10, to: 13 }, 0)).toEqual([0, 1, 10, 11, 12]);
     expect(shownOf(100, { from: 10, to: 13 }, 99)).toEqual([10, 11, 12, 98, 99]);
     expect(shownOf(100, { from: 10, to: 13 }, 12)).toEqual([10, 11, 12, 13]);
+  });
+});
+
+describe("What is read in a list", () => {
+  const moved = (before: string, now: string, from: number): number => movedBy([...before], [...now], from);
+
+  test("moves by the rows that come in above it, and by those that go", () => {
+    expect(moved("dcba", "fedcba", 2)).toBe(2);
+    expect(moved("fedcba", "fcba", 4)).toBe(-2);
+    expect(moved("fedcba", "gfcba", 4)).toBe(-1);
+  });
+
+  test("is the next row where the one at the top has gone, and nothing where all have", () => {
+    expect(moved("fedcba", "fea", 3)).toBe(-3);
+    expect(moved("cba", "zyx", 1)).toBe(0);
+    expect(moved("cba", "cba", 1)).toBe(0);
+    expect(moved("", "cba", 0)).toBe(0);
   });
 });
 

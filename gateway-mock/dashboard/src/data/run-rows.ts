@@ -1,6 +1,6 @@
 /** The list of runs as it is shown: pages put together, and what the stream says applied to them. Pure. */
 import type { Facts } from "./live.ts";
-import { isEnded, type Run, type RunPage } from "./types.ts";
+import { isEnded, type Run, type RunPage, type Status } from "./types.ts";
 
 export interface Rows {
   /** The newest first. */
@@ -42,25 +42,35 @@ export function withNext(rows: Rows, page: RunPage): Rows {
 
 const newerOf = (a: string, b: string): string => (a > b ? a : b);
 
-/** What changed of the runs that are shown; `isNewer`: there are changes that only a new first page can show. */
-export function withFacts(rows: Rows, changes: readonly Facts[]): { readonly rows: Rows; readonly isNewer: boolean } {
+/**
+ * What changed of the runs that are shown; `isNewer`: there are changes that only a new first page can show.
+ * @param statuses of the filter; empty: any
+ */
+export function withFacts(
+  rows: Rows,
+  changes: readonly Facts[],
+  statuses: readonly Status[],
+): { readonly rows: Rows; readonly isNewer: boolean } {
   const byRun = new Map<string, Facts[]>();
   for (const change of changes) byRun.set(change.runId, [...(byRun.get(change.runId) ?? []), change]);
-  let isNewer = false;
   let changed = false;
-  const runs = rows.runs.map((run) => {
+  const runs = rows.runs.flatMap((run) => {
     const own = byRun.get(run.id);
     if (!own) return run;
-    byRun.delete(run.id);
     const next = own.reduce(applied, run);
-    if (next !== run) changed = true;
-    // Why it waits, and what it came to, are not in the stream.
-    isNewer = true;
-    return next;
+    if (next === run) return run;
+    changed = true;
+    return isWanted(next.status, statuses) ? next : [];
   });
-  if (byRun.size > 0) isNewer = true;
-  return { rows: changed ? { ...rows, runs } : rows, isNewer };
+  // Why runs wait, and what they came to, are not in the stream.
+  return { rows: changed ? { ...rows, runs } : rows, isNewer: byRun.size > 0 };
 }
+
+/** Whether a worker is at a run that has not ended is not in the stream, so any status of those may be the one that is shown. */
+const isWanted = (status: Status, statuses: readonly Status[]): boolean =>
+  statuses.length === 0 ||
+  statuses.includes(status) ||
+  (!isEnded(status) && statuses.some((wanted) => !isEnded(wanted)));
 
 function applied(run: Run, { status, atMs }: Facts): Run {
   if (status === null || status === run.status) return run;

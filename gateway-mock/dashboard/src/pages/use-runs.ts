@@ -79,7 +79,7 @@ export function useRuns(filter: Filter, address: string): RunList {
       }
     });
     const changed = (changes: readonly Facts[]): void => {
-      const { rows: next, isNewer } = withFacts(shown.current, changes);
+      const { rows: next, isNewer } = withFacts(shown.current, changes, filter.statuses);
       if (next !== shown.current) show(next);
       if (isNewer) ask();
     };

@@ -15,3 +15,18 @@ export function shownOf(count: number, { from, to }: Range, focused: number): nu
     (one) => one >= 0 && one < count,
   );
 }
+
+/**
+ * By how many rows what is read has moved: the first row from `from` on that is still there.
+ * @param before the keys of the rows, as they were
+ */
+export function movedBy(before: readonly string[], now: readonly string[], from: number): number {
+  const at = before[from];
+  if (at === undefined || now[from] === at) return 0;
+  const places = new Map(now.map((key, index) => [key, index]));
+  for (let index = from; index < before.length; index += 1) {
+    const place = places.get(before[index] ?? "");
+    if (place !== undefined) return place - index;
+  }
+  return 0;
+}

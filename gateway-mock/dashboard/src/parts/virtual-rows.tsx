@@ -4,7 +4,7 @@
  */
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { type Range, shownOf } from "./shown-rows.ts";
+import { movedBy, type Range, shownOf } from "./shown-rows.ts";
 
 export interface VirtualRowsProps<Row> {
   readonly label: string;
@@ -102,21 +102,20 @@ function useKeptFocus<Row>(list: ListRef, rows: readonly Row[], keyOf: (row: Row
   return index;
 }
 
-/** What is read stays where it is when rows come in above it. */
+/** What is read stays where it is when rows come in above it, or go. */
 function useKeptPlace<Row>(
   list: ListRef,
   rows: readonly Row[],
   { rowHeight, keyOf }: { readonly rowHeight: number; readonly keyOf: (row: Row) => string },
 ): void {
-  const first = useRef<string | null>(null);
+  const last = useRef<readonly Row[]>([]);
   useLayoutEffect(() => {
-    const now = rows[0] === undefined ? null : keyOf(rows[0]);
-    const before = first.current;
-    first.current = now;
+    const before = last.current;
+    last.current = rows;
     const top = list.current?.getBoundingClientRect().top ?? 0;
-    if (before === null || now === before || top >= 0) return;
-    const added = rows.findIndex((row) => keyOf(row) === before);
-    if (added > 0) scrollBy(0, added * rowHeight);
+    if (top >= 0) return;
+    const moved = movedBy(before.map(keyOf), rows.map(keyOf), Math.ceil(-top / rowHeight));
+    if (moved !== 0) scrollBy(0, moved * rowHeight);
   }, [rows]);
 }
 
