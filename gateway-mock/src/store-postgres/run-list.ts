@@ -74,13 +74,19 @@ export async function listRuns(database: Database, filter: RunFilter): Promise<R
       .map((one) => one.reached)
       .sort()
       .at(-1) ?? "";
-  const found = stretches
-    .flatMap(({ runs }) => runs)
+  const found = onceEach(stretches.flatMap(({ runs }) => runs))
     .filter(({ id }) => id >= reached)
     .sort((a, b) => (a.id < b.id ? 1 : -1));
   const runs = upToPageBytes(found.slice(0, limit));
   if (found.length > runs.length) return { runs, nextCursor: runs.at(-1)?.id ?? null };
   return { runs, nextCursor: reached === "" ? null : reached };
+}
+
+/** A run whose status changes between two statements is found by both: it is as it was found last. */
+function onceEach(runs: readonly RunHead[]): RunHead[] {
+  const newest = new Map<string, RunHead>();
+  for (const run of runs) if (run.version >= (newest.get(run.id)?.version ?? 0)) newest.set(run.id, run);
+  return [...newest.values()];
 }
 
 /** One more than the page holds, if there are so many; over several statements where runs that fit are rare. */

@@ -157,3 +157,28 @@ ORDER BY id DESC`,
     expect(ids.length).toBeGreaterThan(10);
   }
 });
+
+test("a run whose status changes between two statements of a page is there once, as it was last", async () => {
+  const status = ["FAILED", "COMPLETED"] as const;
+  const { runs } = await list(plainly, { functionId: "fn-1", status: "FAILED", limit: 1 });
+  const id = runs[0]?.id ?? "";
+  let statements = 0;
+  let before: Promise<unknown> = Promise.resolve();
+  const query = (text: string, params: readonly Param[] = []): Promise<never[]> => {
+    const answer = before.then(() => plainly.query(text, params));
+    statements += 1;
+    // Both of the first status.
+    before =
+      statements === 2
+        ? answer.then(() => db.sql`UPDATE holdfast.runs SET status = 'COMPLETED', version = 3 WHERE id = ${id}`)
+        : answer;
+    return answer;
+  };
+  const page = await listRuns({ query, options: {} } as unknown as Database, {
+    functionId: "fn-1",
+    status,
+    limit: 100,
+  });
+  await db.sql`UPDATE holdfast.runs SET status = 'FAILED', version = 2 WHERE id = ${id}`;
+  expect(page.runs.filter((run) => run.id === id).map((run) => run.status)).toEqual(["COMPLETED"]);
+});
