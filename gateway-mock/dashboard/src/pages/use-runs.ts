@@ -35,7 +35,6 @@ interface RunList {
 export function useRuns(filter: Filter, address: string): RunList {
   const [rows, setRows] = useState<Rows | null>(null);
   const [problem, setProblem] = useState<Trouble | null>(null);
-  const [place, setPlace] = useState<Place>({ id: "", scrollY: 0 });
   const shown = useRef<Rows>(EMPTY);
   /** The address whose next page is being read. */
   const readingMore = useRef<string | null>(null);
@@ -45,24 +44,7 @@ export function useRuns(filter: Filter, address: string): RunList {
     setRows(next);
   };
 
-  useEffect(() => {
-    const id = entryId();
-    const kept = keptLists.take(id, address);
-    shown.current = kept?.rows ?? EMPTY;
-    setRows(kept?.rows ?? null);
-    setPlace({ id, scrollY: kept?.scrollY ?? 0 });
-    let scrollY = kept?.scrollY ?? 0;
-    const look = (): void => {
-      // The scrolling of the page that comes next is not of this one.
-      if (knownId() === id) scrollY = globalThis.scrollY;
-    };
-    addEventListener("scroll", look, { passive: true });
-    return () => {
-      removeEventListener("scroll", look);
-      if (shown.current.runs.length > 0) keptLists.keep(id, { address, rows: shown.current, scrollY });
-    };
-  }, [address]);
-
+  const place = useKeptList(address, shown, setRows);
   useEffect(() => {
     // While the gateway answers nothing, nothing is asked of it; what was read stays.
     if (!canAsk) return;
@@ -123,6 +105,29 @@ export function useRuns(filter: Filter, address: string): RunList {
   }, [address]);
 
   return { rows, problem, more, place };
+}
+
+/** What is shown is kept when the list is left, and is there again when it is come back to. */
+function useKeptList(address: string, shown: { current: Rows }, setRows: (rows: Rows | null) => void): Place {
+  const [place, setPlace] = useState<Place>({ id: "", scrollY: 0 });
+  useEffect(() => {
+    const id = entryId();
+    const kept = keptLists.take(id, address);
+    shown.current = kept?.rows ?? EMPTY;
+    setRows(kept?.rows ?? null);
+    setPlace({ id, scrollY: kept?.scrollY ?? 0 });
+    let scrollY = kept?.scrollY ?? 0;
+    const look = (): void => {
+      // The scrolling of the page that comes next is not of this one.
+      if (knownId() === id) scrollY = globalThis.scrollY;
+    };
+    addEventListener("scroll", look, { passive: true });
+    return () => {
+      removeEventListener("scroll", look);
+      if (shown.current.runs.length > 0) keptLists.keep(id, { address, rows: shown.current, scrollY });
+    };
+  }, [address]);
+  return place;
 }
 
 /** The beginning of an id: whatever runs have older ids are stored. */
