@@ -86,6 +86,15 @@ describe("The list of runs", () => {
       await page.getByLabel("From", { exact: true }).fill("2020-02-01T10:30");
       await page.getByLabel("To", { exact: true }).fill("2020-02-01T09:30");
       await page.getByText("The time ends before it begins").waitFor();
+      // All of a time is seen, at any width.
+      for (const width of [800, 1000, WIDE.width]) {
+        await page.setViewportSize({ ...WIDE, width });
+        for (const label of ["From", "To"]) {
+          const box = await page.getByLabel(label, { exact: true }).boundingBox();
+          expect(box?.width).toBeGreaterThan(220);
+        }
+        expect(await overflow(page)).toBe(0);
+      }
       expect(await accessibilityProblems(page)).toEqual([]);
       await page.getByLabel("To", { exact: true }).fill("2020-02-02T10:30");
       await page.getByText("No run fits").waitFor();

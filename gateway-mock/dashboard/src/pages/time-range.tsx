@@ -28,7 +28,7 @@ interface TimeFieldProps {
 function TimeField({ label, value, onSet }: TimeFieldProps): JSX.Element {
   const set = (text: string): void => onSet(text === "" ? "" : new Date(text).toISOString());
   return (
-    <label>
+    <label class="time-field">
       {label}
       <input type="datetime-local" value={localText(value)} onChange={(event) => set(event.currentTarget.value)} />
     </label>
