@@ -107,13 +107,14 @@ describe("The list of runs", () => {
   test("does not ask on and on for older runs while the gateway refuses them", async () => {
     await withWaitingRuns(async ({ url }) => {
       let refusals = 0;
-      const prepare = (page: Page): Promise<void> =>
-        page.route("**/v1/runs?*", (route) => {
+      const prepare = async (page: Page): Promise<void> => {
+        await page.route("**/v1/runs?*", (route) => {
           const isFirst = !new URL(route.request().url()).searchParams.has("cursor");
           if (isFirst) return route.fulfill({ json: { runs: [], nextCursor: "01J00000000000000000000000" } });
           refusals += 1;
           return route.fulfill({ status: 503, json: { error: "The database is away.", code: "STORE_FAILED" } });
         });
+      };
       const page = await dashboard.open(`${url}/ui/runs?eventName=shop/rare`, { prepare });
       await page.getByText("The database is away.").waitFor();
       const before = refusals;
