@@ -36,8 +36,8 @@ export const SHOWN_STATUS = `CASE WHEN r.status IN ('PENDING', 'WAITING') AND ${
 /** A run that a worker has begun says so with the first commit; until then its jobs say since when it is shown as running. */
 const SHOWN_START = `CASE WHEN r.started_at IS NULL AND r.status = 'PENDING' THEN (SELECT min(j.claimed_at) ${LEASED} AND j.kind IN ('pass', 'step')) ELSE r.started_at END`;
 
-/** @param texts the SQL for result and error */
-export const shownHeadColumns = (texts: string): string => headColumns(SHOWN_STATUS, SHOWN_START, texts);
+/** @param texts the SQL for result and error; default: all of both */
+export const shownHeadColumns = (texts?: string): string => headColumns(SHOWN_STATUS, SHOWN_START, texts);
 
 /** Columns of table `r`; the parameters are the SQL for the status, for the start, and for result and error. */
 export const headColumns = (
