@@ -15,7 +15,7 @@ const HALF = /\p{Surrogate}/u;
 /** What the database cannot store as it is, so that no name or id may have it; null: it has nothing of the kind. */
 export function unstorableIn(text: string): string | null {
   if (text.includes("\0")) return "a NUL character";
-  return HALF.test(text) ? "half of a surrogate pair, which is no character" : null;
+  return HALF.test(text) ? "half of a surrogate pair" : null;
 }
 
 /** NUL, the end of a line, escape sequences: what has no place in names. */

@@ -122,19 +122,19 @@ function checkEvent(
   }
   const inName = unstorableIn(name);
   if (inName !== null) throw invalid(`The event name ${JSON.stringify(name)} contains ${inName}.`);
-  if (name.startsWith("inngest/") || name.startsWith("holdfast/")) {
+  if (/^(inngest|holdfast)\//.test(name)) {
     throw invalid(`The event name "${name}" is reserved: names must not start with "inngest/" or "holdfast/".`);
   }
-  if (data !== undefined && data !== null && !isRecord(data))
-    throw invalid(`The data of event "${name}" must be an object.`);
-  if (id !== undefined && (typeof id !== "string" || id === ""))
-    throw invalid(`The id of event "${name}" must be a string.`);
-  const inId = id === undefined ? null : unstorableIn(id);
-  if (inId !== null) throw invalid(`The id of event "${name}" contains ${inId}.`);
+  const wrong = (field: string, problem: string): HoldfastError =>
+    invalid(`The ${field} of event "${name}" ${problem}.`);
+  if (data !== undefined && data !== null && !isRecord(data)) throw wrong("data", "must be an object");
+  if (id !== undefined && (typeof id !== "string" || id === "")) throw wrong("id", "must be a string");
+  const inId = unstorableIn(id ?? "");
+  if (inId !== null) throw wrong("id", `contains ${inId}`);
   if (ts !== undefined && !isTimestamp(ts, nowMs)) {
-    throw invalid(`The ts of event "${name}" must be an integer: milliseconds since 1970, at most a year ahead.`);
+    throw wrong("ts", "must be an integer: milliseconds since 1970, at most a year ahead");
   }
-  if (v !== undefined && typeof v !== "string") throw invalid(`The v of event "${name}" must be a string.`);
+  if (v !== undefined && typeof v !== "string") throw wrong("v", "must be a string");
 }
 
 /** How far ahead: as long as durations may be, and a day for clocks that differ. */

@@ -100,24 +100,23 @@ export async function invokeRun(
 }
 
 function bodyOf(given: unknown): string {
-  if (given !== undefined && !isRecord(given)) throw invalid("The options of invoke() must be an object.");
+  if (given !== undefined && !isRecord(given)) throw refusal("The options of invoke() must be an object.");
   const options = { ...given };
   checkKnown("invoke()", options, OPTIONS);
   const { data, id, at, deadline, appVersion, priority } = options;
   if (data !== undefined && data !== null && !isRecord(data)) {
     throw new HoldfastError("EVENT_INVALID", "The `data` of invoke() must be an object.");
   }
-  if (id !== undefined && (typeof id !== "string" || id === "" || id.length > MAX_ID_LENGTH)) {
-    throw invalid(`The option \`id\` of invoke() must be text of 1 to ${MAX_ID_LENGTH} characters.`);
+  const isName = typeof id === "string" && id !== "" && id.length <= MAX_ID_LENGTH && unstorableIn(id) === null;
+  if (id !== undefined && !isName) {
+    throw invalid("id", `text of 1 to ${MAX_ID_LENGTH} characters, without NUL and half surrogate pairs`);
   }
-  const inId = id === undefined ? null : unstorableIn(id);
-  if (inId !== null) throw invalid(`The option \`id\` of invoke() contains ${inId}.`);
   if (appVersion !== undefined && typeof appVersion !== "string") {
-    throw invalid("The option `appVersion` of invoke() must be text.");
+    throw invalid("appVersion", "text");
   }
   const isPriority = Number.isInteger(priority) && Math.abs(priority as number) <= MAX_PRIORITY;
   if (priority !== undefined && !isPriority) {
-    throw invalid(`The option \`priority\` of invoke() must be a whole number, -${MAX_PRIORITY} to ${MAX_PRIORITY}.`);
+    throw invalid("priority", `a whole number, -${MAX_PRIORITY} to ${MAX_PRIORITY}`);
   }
   const start = at === undefined ? undefined : instant(at, "at");
   const fields = { data: data ?? {}, id, at: start, deadline: end(deadline), appVersion, priority };
@@ -127,7 +126,7 @@ function bodyOf(given: unknown): string {
 function instant(value: unknown, name: string): string {
   const text = instantOf(value);
   if (text !== undefined) return text;
-  throw invalid(`The option \`${name}\` of invoke() must be a Date, ISO 8601 text, or a point in time of Temporal.`);
+  throw invalid(name, "a Date, ISO 8601 text, or a point in time of Temporal");
 }
 
 /** A duration goes as it is: what it counts from is the database's time, which this process does not know. */
@@ -136,23 +135,27 @@ function end(deadline: unknown): string | undefined {
   return instantOf(deadline) ?? `${durationMsOf(deadline, "deadline")}ms`;
 }
 
+/** For messages. */
+const DATA = "The data of invoke()";
+
 function encode(body: { readonly data: unknown }): string {
   let text: string;
   try {
     text = JSON.stringify(body);
   } catch (cause) {
-    throw new HoldfastError("EVENT_INVALID", `The data of invoke() is not JSON: ${jsonProblem(body.data, cause)}`, {
-      cause,
-    });
+    throw new HoldfastError("EVENT_INVALID", `${DATA} is not JSON: ${jsonProblem(body.data, cause)}`, { cause });
   }
   // The body is a level itself. What nests deeper is not looked through.
-  checkDepth(text, body.data, "The data of invoke()", "EVENT_INVALID");
-  checkData(body.data, "The data of invoke()");
-  checkSize(text, "The data of invoke()");
+  checkDepth(text, body.data, DATA, "EVENT_INVALID");
+  checkData(body.data, DATA);
+  checkSize(text, DATA);
   return text;
 }
 
-const invalid = (message: string): HoldfastError => new HoldfastError("OPTION_INVALID", message);
+const refusal = (message: string): HoldfastError => new HoldfastError("OPTION_INVALID", message);
+
+const invalid = (option: string, wanted: string): HoldfastError =>
+  refusal(`The option \`${option}\` of invoke() must be ${wanted}.`);
 
 type Answered = Readonly<Record<string, unknown>> | HoldfastError;
 
