@@ -6,14 +6,14 @@ export const DEFAULT_ENVIRONMENT_NAME = "default";
 export const MAX_ENVIRONMENT_NAME_LENGTH = 128;
 
 /** Visible ASCII but for ":", as names of branches are. */
-const PATTERN = /^[!-9;-~]+$/;
+export const ENVIRONMENT_NAME = /^[!-9;-~]{1,128}$/;
 
 /**
  * Reads the name of an environment; `source` is what the message calls it.
  * @throws HoldfastError `ENVIRONMENT_INVALID`
  */
 export function readEnvironmentName(name: unknown, source: string): string {
-  if (typeof name === "string" && name.length <= MAX_ENVIRONMENT_NAME_LENGTH && PATTERN.test(name)) return name;
+  if (typeof name === "string" && ENVIRONMENT_NAME.test(name)) return name;
   const shown = typeof name === "string" ? JSON.stringify(name.slice(0, MAX_ENVIRONMENT_NAME_LENGTH + 1)) : typeof name;
   throw new HoldfastError(
     "ENVIRONMENT_INVALID",

@@ -14,6 +14,7 @@ export {
 } from "./duration.ts";
 export {
   DEFAULT_ENVIRONMENT_NAME,
+  ENVIRONMENT_NAME,
   MAX_ENVIRONMENT_NAME_LENGTH,
   readEnvironmentName,
 } from "./environment-name.ts";

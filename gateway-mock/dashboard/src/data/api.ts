@@ -1,6 +1,7 @@
 /** Calls the gateway's API with what the session needs, and says in words what went wrong. */
+import { ENVIRONMENT_NAME, MAX_ENVIRONMENT_NAME_LENGTH } from "@holdfast/core";
 import { signal } from "@preact/signals";
-import { environmentIn, isEnvironmentName } from "./environment-link.ts";
+import { environmentIn } from "./environment-link.ts";
 
 /** What `GET /ui/session` answers. */
 export interface SessionView {
@@ -78,8 +79,8 @@ const OF_ENVIRONMENT = "/v1/";
 
 function environmentHeader(name: string): Record<string, string> {
   if (name === "") return {};
-  if (isEnvironmentName(name)) return { "x-inngest-env": name };
-  const text = `No environment can be called ${JSON.stringify(name)}: a name has 1 to 128 visible ASCII characters and no ":".`;
+  if (ENVIRONMENT_NAME.test(name)) return { "x-inngest-env": name };
+  const text = `No environment can be called ${JSON.stringify(name)}: a name has 1 to ${MAX_ENVIRONMENT_NAME_LENGTH} visible ASCII characters and no ":".`;
   throw new ApiError(text, "ENVIRONMENT_INVALID", 400);
 }
 

@@ -2,9 +2,6 @@
 
 export const ENVIRONMENT_PART = "env";
 
-/** Whether an environment can have this name, as the gateway has it. */
-export const isEnvironmentName = (name: string): boolean => /^[!-9;-~]{1,128}$/.test(name);
-
 /** The address of a page, with the environment; as it is where that is the default one, or the address names one. */
 export function withEnvironment(href: string, environment: string): string {
   const isOwn = href === "/" || href.startsWith("/?") || href === "/ui" || href.startsWith("/ui/");

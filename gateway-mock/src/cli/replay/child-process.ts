@@ -72,7 +72,7 @@ export class ReplayProcess {
     this.#child.once("exit", () => timer.cancel());
   }
 
-  /** How long it may take from now on, and before that until it says that it begins. */
+  /** It may take `ms` from now on, and `startMs` more until it says that it begins to load. */
   #limitTo(ms: number, startMs = 0): void {
     this.#limit?.timer.cancel();
     const timer = systemTimers.set(startMs + ms, () => {

@@ -59,7 +59,7 @@ export function encodeSignal(signal: unknown, data: unknown): string {
   if (signal.length > EVENT_LIMITS.maxSignalLength || unstorableIn(signal) !== null) {
     throw new HoldfastError(
       "OPTION_INVALID",
-      `A signal's name must have at most ${EVENT_LIMITS.maxSignalLength} characters, without NUL and half surrogate pairs, not ${JSON.stringify(signal.slice(0, 40))}.`,
+      `A signal's name must have at most ${EVENT_LIMITS.maxSignalLength} characters, without NUL or half surrogate pairs, not ${JSON.stringify(signal.slice(0, 40))}.`,
     );
   }
   const what = `The data of signal "${signal}"`;

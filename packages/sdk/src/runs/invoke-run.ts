@@ -109,7 +109,7 @@ function bodyOf(given: unknown): string {
   }
   const isName = typeof id === "string" && id !== "" && id.length <= MAX_ID_LENGTH && unstorableIn(id) === null;
   if (id !== undefined && !isName) {
-    throw invalid("id", `text of 1 to ${MAX_ID_LENGTH} characters, without NUL and half surrogate pairs`);
+    throw invalid("id", `text of 1 to ${MAX_ID_LENGTH} characters, without NUL or half surrogate pairs`);
   }
   if (appVersion !== undefined && typeof appVersion !== "string") {
     throw invalid("appVersion", "text");

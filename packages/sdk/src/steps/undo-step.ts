@@ -1,7 +1,7 @@
 /**
  * What undoes an invocation or a request is carried by a step of its own, which follows it: so graphs do it
- * (docs/decisions/0110). Both calls name that step, under a symbol, since it is no option for authors; so does what the
- * gateway is told of them, for runs that it fails itself.
+ * (docs/decisions/0110). Both calls name that step, under a symbol, since it is no option for authors. Their
+ * ops name it as well (`opts.undoStep`): the gateway may fail the run itself.
  */
 const UNDO_STEP = Symbol.for("holdfast.undoStep");
 

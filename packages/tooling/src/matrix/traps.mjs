@@ -61,8 +61,8 @@ vm.runInContext("globalThis.window = globalThis", context);
 vm.runInContext(readFileSync(process.argv[2], "utf8"), context);
 `;
 
-/** From this Node on the permission model forbids network access, too. */
-const NETWORK_NEEDS_LEAVE = 25;
+/** From this Node on the permission model forbids network access, too, without `--allow-net`. */
+const ALLOW_NET_SINCE = 25;
 
 /** @param {import("./environments.mjs").Folders} folders */
 export function writeTraps({ project }) {
@@ -94,14 +94,14 @@ export function traps({ project, alone }) {
     {
       name: "Permission model without --allow-net: refused",
       start: ({ major }) =>
-        major < NETWORK_NEEDS_LEAVE
+        major < ALLOW_NET_SINCE
           ? undefined
           : { ...inModule(...permission(major), "--allow-worker"), expected: refused("--allow-net") },
     },
     {
       name: "Permission model with what it needs",
       start: ({ major }) =>
-        inModule(...permission(major), "--allow-worker", ...(major < NETWORK_NEEDS_LEAVE ? [] : ["--allow-net"])),
+        inModule(...permission(major), "--allow-worker", ...(major < ALLOW_NET_SINCE ? [] : ["--allow-net"])),
     },
     {
       name: "NODE_OPTIONS that break threads",
